@@ -15,10 +15,14 @@
 #include "log/format.h"
 #include "unwind/unwind.h"
 
-/* The switch. A page of its own, MADV_WIPEONFORK: a child of fork, _Fork or clone reads 0, off, whatever handlers ran. */
+/* The switch. A page of its own, MADV_WIPEONFORK: a child of fork, _Fork or clone reads zeros, so it is off, whatever handlers ran. */
 #define RH_GATE_SIZE 4096
 union rh_gate {
-	uint32_t session; /* the running session's number; 0 = off. Written by enable and disable only. */
+	struct {
+		uint32_t session; /* the running session's number; 0 = off. Written by enable and disable only. */
+		uint32_t alive;   /* 1 since the first enable of this very process */
+		uint32_t lock;    /* thread id of who is in enable or disable, 0: nobody */
+	};
 	char page[RH_GATE_SIZE];
 };
 extern union rh_gate rh_gate __attribute__((visibility("hidden")));

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One thread's recording: events into the ring of its tracker. This is the event path: nothing here may call malloc, take a lock, print, or use
+ * more than 2 KB of stack.
+ *
+ * A signal handler may interrupt any of this and allocate: rh_seat_enter gives it another seat, so a ring has one writer at a time.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "process/modules.h"
+#include "process/path.h"
+#include "process/syscalls.h"
+#include "tracker/clock.h"
+#include "tracker/sampler.h"
+#include "tracker/session.h"
+#include "tracker/tracker.h"
+
+/* RSS records are at least this far apart. */
+#define RSS_INTERVAL 10000000 /* ns */
+
+#define THREAD_NAME_SIZE 16 /* prctl(2), PR_GET_NAME */
+
+/* The process's resident set in bytes, or 0. (proc_pid_statm(5): the second number, in pages.) */
+static uint64_t resident_set(void)
+{
+	char text[96], *p = text;
+	ssize_t n = rh_sys_read_file("/proc/self/statm", text, sizeof text - 1);
+	uint64_t pages = 0;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	while (*p && *p != ' ')
+		p++;
+	while (*p == ' ')
+		p++;
+	for (; *p >= '0' && *p <= '9'; p++)
+		pages = pages * 10 + (uint64_t)(*p - '0');
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void rh_tracker_say_thread(struct rh_tracker *tracker)
+{
+	struct rh_ring *ring = &tracker->ring;
+	uint8_t *p = rh_ring_position(ring);
+	char name[THREAD_NAME_SIZE + 1] = "";
+
+	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_THREAD);
+	p = rh_put_varint(p, tracker->thread);
+	p = rh_put_varint(p, (uint64_t)syscall(SYS_gettid));
+	p = rh_put_varint(p, tracker->level);
+	ring->depth = 0;
+	if (prctl(PR_GET_NAME, name) == 0 && *name) {
+		*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_NAME);
+		p = rh_put_string(p, name, strlen(name));
+	}
+	rh_ring_commit(ring, p);
+}
+
+static void record_rss(struct rh_tracker *tracker, uint64_t now)
+{
+	uint64_t last = __atomic_load_n(&rh_session.last_rss, __ATOMIC_RELAXED), bytes;
+	uint8_t *p = rh_ring_position(&tracker->ring);
+
+	if (now - last < RSS_INTERVAL ||
+	    !__atomic_compare_exchange_n(&rh_session.last_rss, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	bytes = resident_set();
+	if (!bytes)
+		return;
+	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_RSS);
+	p = rh_put_time(&tracker->ring, p, now);
+	p = rh_put_varint(p, bytes);
+	rh_ring_commit(&tracker->ring, p);
+}
+
+void rh_tracker_begin_chunk(struct rh_tracker *tracker, uint32_t stream, uint32_t sequence, uint64_t first_event)
+{
+	uint64_t now = rh_clock_now();
+
+	rh_ring_open_chunk(&tracker->ring, stream, sequence, first_event, now, rh_clock_monotonic());
+	tracker->chunk_has_modules = false;
+	rh_tracker_say_thread(tracker);
+	record_rss(tracker, now);
+}
+
+static bool write_out(struct rh_tracker *tracker)
+{
+	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
+
+	chunk->events = tracker->ring.events;
+	chunk->checksum = rh_checksum(tracker->ring.records, tracker->ring.length);
+	return rh_writer_append(&rh_session.writer, chunk, &tracker->log_inode, tracker->scratch);
+}
+
+void rh_tracker_drain(struct rh_tracker *tracker)
+{
+	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
+
+	if (!write_out(tracker) && tracker->chunk_has_modules)
+		tracker->modules_due = true;
+	rh_tracker_begin_chunk(tracker, chunk->stream, chunk->sequence + 1, chunk->first_event + tracker->ring.events);
+}
+
+void rh_tracker_finish(struct rh_tracker *tracker)
+{
+	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
+
+	if (write_out(tracker))
+		rh_ring_open_chunk(&tracker->ring, chunk->stream, chunk->sequence + 1, chunk->first_event + tracker->ring.events,
+				   rh_clock_now(), rh_clock_monotonic());
+}
+
+void rh_tracker_room(struct rh_tracker *tracker, uint32_t bytes)
+{
+	if (__builtin_expect(rh_ring_room(&tracker->ring) < bytes || tracker->ring.events >= tracker->ring.event_limit, 0))
+		rh_tracker_drain(tracker);
+}
+
+void rh_tracker_module(struct rh_tracker *tracker, const struct rh_module *module, uint64_t time)
+{
+	uint8_t *p;
+
+	rh_tracker_room(tracker, RH_EVENT_BYTES + module->path_size + module->build_id_size);
+	p = rh_ring_position(&tracker->ring);
+	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_MODULE);
+	p = rh_put_time(&tracker->ring, p, time);
+	p = rh_put_varint(p, module->base);
+	p = rh_put_varint(p, module->start);
+	p = rh_put_varint(p, module->end);
+	p = rh_put_string(p, module->path, module->path_size);
+	p = rh_put_string(p, module->build_id, module->build_id_size);
+	rh_ring_commit(&tracker->ring, p);
+	tracker->chunk_has_modules = true;
+}
+
+void rh_tracker_unload(struct rh_tracker *tracker, uint64_t start, uint64_t time)
+{
+	uint8_t *p;
+
+	rh_tracker_room(tracker, RH_EVENT_BYTES);
+	p = rh_ring_position(&tracker->ring);
+	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_UNLOAD);
+	p = rh_put_time(&tracker->ring, p, time);
+	p = rh_put_varint(p, start);
+	rh_ring_commit(&tracker->ring, p);
+	tracker->chunk_has_modules = true;
+}
+
+/* Walks the stack and makes room for the record. Code that was never seen before, or is owed to the log, is made known first: its module
+ * record must not be younger than the event. */
+static uint32_t prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
+{
+	uint32_t max = rh_session.config.max_stack_depth, depth;
+	uint64_t misses;
+	bool done;
+
+	depth = rh_unwind(&tracker->walker, caller, rh_ring_next_stack(&tracker->ring), max);
+	misses = rh_unwind_misses();
+	if (__builtin_expect(misses != tracker->misses || tracker->modules_due, 0)) {
+		if (rh_modules_check(tracker, rh_ring_next_stack(&tracker->ring), depth, rh_clock_now(), &done))
+			depth = rh_unwind(&tracker->walker, caller, rh_ring_next_stack(&tracker->ring), max);
+		if (done)
+			tracker->misses = misses;
+	}
+	rh_tracker_room(tracker, RH_EVENT_BYTES + RH_FRAME_BYTES * depth);
+	return depth;
+}
+
+#define HERE ((uintptr_t)__builtin_frame_address(0))
+
+/* Enters the tracker for an event; keeps errno in a variable of the caller's. */
+static inline struct rh_entry enter(int *saved)
+{
+	*saved = errno;
+	return rh_seat_enter(__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED), HERE, true);
+}
+
+static inline void leave(struct rh_entry *entry, int saved)
+{
+	rh_seat_leave(entry);
+	errno = saved;
+}
+
+static void commit_event(struct rh_tracker *tracker, const uint8_t *end)
+{
+	tracker->ring.events++; /* first: of an event that is abandoned in between, the log will say that it is missing */
+	rh_ring_commit(&tracker->ring, end);
+}
+
+void rh_event_alloc(void *block, size_t size, enum rh_call call, const struct rh_frame *caller)
+{
+	int saved;
+	struct rh_entry entry = enter(&saved);
+	struct rh_tracker *tracker = entry.tracker;
+
+	if (tracker && rh_sampler_takes(&tracker->random, rh_session.sample_threshold)) {
+		uint32_t depth = prepare(tracker, caller);
+		uint8_t *p = rh_ring_position(&tracker->ring);
+
+		*p++ = RH_TAG(RH_RECORD_ALLOC, call);
+		p = rh_put_time(&tracker->ring, p, rh_clock_now());
+		p = rh_put_address(&tracker->ring, p, (uint64_t)block);
+		p = rh_put_varint(p, size);
+		p = rh_put_stack(&tracker->ring, p, depth);
+		commit_event(tracker, p);
+	}
+	leave(&entry, saved);
+}
+
+/* The free is published when this returns, so it stands in the log before any event of the block's next owner. */
+void rh_event_free(void *block, enum rh_free how)
+{
+	int saved;
+	struct rh_entry entry = enter(&saved);
+	struct rh_tracker *tracker = entry.tracker;
+
+	if (tracker && rh_session.sample_threshold) {
+		uint8_t *p;
+
+		rh_tracker_room(tracker, RH_EVENT_BYTES);
+		p = rh_ring_position(&tracker->ring);
+		*p++ = RH_TAG(RH_RECORD_FREE, how);
+		p = rh_put_time(&tracker->ring, p, rh_clock_now());
+		p = rh_put_address(&tracker->ring, p, (uint64_t)block);
+		commit_event(tracker, p);
+	}
+	leave(&entry, saved);
+}
+
+uint64_t rh_event_realloc_begin(void)
+{
+	return rh_clock_now();
+}
+
+void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, uint64_t begin, const struct rh_frame *caller)
+{
+	int saved;
+	struct rh_entry entry = enter(&saved);
+	struct rh_tracker *tracker = entry.tracker;
+	struct rh_ring *ring = tracker ? &tracker->ring : NULL;
+	uint8_t *p;
+
+	if (tracker && rh_sampler_takes(&tracker->random, rh_session.sample_threshold)) {
+		uint32_t depth = prepare(tracker, caller);
+		uint64_t now = rh_clock_now();
+
+		p = rh_ring_position(ring);
+		*p++ = RH_TAG(RH_RECORD_REALLOC, call);
+		p = rh_put_time(ring, p, now);
+		p = rh_put_varint(p, ring->last_time > begin ? ring->last_time - begin : 0);
+		p = rh_put_address(ring, p, (uint64_t)old);
+		p = rh_put_address(ring, p, (uint64_t)block);
+		p = rh_put_varint(p, size);
+		p = rh_put_stack(ring, p, depth);
+		commit_event(tracker, p);
+	} else if (tracker && rh_session.sample_threshold) {
+		rh_tracker_room(tracker, RH_EVENT_BYTES);
+		p = rh_ring_position(ring);
+		*p++ = RH_TAG(RH_RECORD_FREE, call == RH_CALL_POOL_REALLOC ? RH_FREE_POOL_REALLOC : RH_FREE_REALLOC);
+		p = rh_put_time(ring, p, begin);
+		p = rh_put_address(ring, p, (uint64_t)old);
+		commit_event(tracker, p);
+	}
+	leave(&entry, saved);
+}
+
+int rheaper_mark(const char *name)
+{
+	struct rh_entry entry;
+	size_t size;
+	int saved, result = RHEAPER_ERROR_NOT_ENABLED;
+
+	if (!name)
+		return RHEAPER_ERROR_INVALID_ARGUMENT;
+	if (!rh_tracking())
+		return RHEAPER_ERROR_NOT_ENABLED;
+	size = strnlen(name, 255);
+	entry = enter(&saved);
+	if (entry.tracker) {
+		struct rh_ring *ring = &entry.tracker->ring;
+		uint8_t *p;
+
+		rh_tracker_room(entry.tracker, RH_EVENT_BYTES + 255);
+		p = rh_ring_position(ring);
+		*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_MARK);
+		p = rh_put_time(ring, p, rh_clock_now());
+		p = rh_put_string(p, name, size);
+		rh_ring_commit(ring, p);
+		result = RHEAPER_OK;
+	}
+	leave(&entry, saved);
+	return result;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who records where: taking a seat, keeping it for a thread's life, sharing when there are more threads than seats, and signal handlers that interrupt a
+ * recording. See session.h for the protocol.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "process/syscalls.h"
+#include "tracker/clock.h"
+#include "tracker/session.h"
+#include "tracker/tracker.h"
+
+/* What a thread remembers. 64 bytes of initial-exec TLS: more would not fit into a program that is already running. */
+static __thread struct {
+	struct rh_seat *seat[RH_LEVELS]; /* 0: its own; further ones for signal handlers */
+	uint32_t incarnation;            /* to which these seats belong */
+	uint32_t session;                /* for which serial is */
+	uint32_t serial;
+	uint16_t shared_events;          /* since it last looked for a seat of its own */
+	uint16_t binding;                /* levels that are being bound right now, a bit each */
+} self __attribute__((tls_model("initial-exec")));
+
+/* A thread without a seat looks for one at every so many events: others may have ended. */
+#define RETRY_SEAT 64
+
+/* ---- seats ---- */
+
+/* The recording in this seat will not be finished. Its ring's state may be ahead of what is committed: begin a new chunk before the next. */
+static void give_up(struct rh_seat *seat, uint32_t number)
+{
+	if (seat->session == number)
+		seat->tracker->thread = 0;
+	seat->busy = 0;
+}
+
+static struct rh_seat *take_seat(uint32_t number)
+{
+	struct rh_seat *seats = rh_session.seats;
+	uint32_t count = rh_session.private_seats;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int result = pthread_mutex_trylock(&seats[i].owner);
+
+		if (result == EOWNERDEAD) {
+			pthread_mutex_consistent(&seats[i].owner);
+			if (seats[i].busy) /* it ended inside a recording: by pthread_exit in a signal handler */
+				give_up(&seats[i], number);
+		}
+		if (result == 0 || result == EOWNERDEAD)
+			return &seats[i];
+	}
+	return NULL;
+}
+
+static uint32_t seat_index(const struct rh_seat *seat)
+{
+	return (uint32_t)(seat - rh_session.seats);
+}
+
+static bool seat_fits(const struct rh_seat *seat)
+{
+	uint32_t index = seat_index(seat);
+
+	return index < rh_session.private_seats || index >= RH_TRACKERS_MAX;
+}
+
+/* Its slot in the slab: the shared seats come after the private ones. */
+static uint32_t slot_index(const struct rh_seat *seat)
+{
+	uint32_t index = seat_index(seat);
+
+	return index < RH_TRACKERS_MAX ? index : rh_session.private_seats + (index - RH_TRACKERS_MAX);
+}
+
+/* ---- losses ---- */
+
+static void count_loss(enum rh_loss kind)
+{
+	__atomic_fetch_add(&rh_session.slab.slab->lost[kind], 1, __ATOMIC_RELAXED);
+}
+
+/* ---- trackers ---- */
+
+static uint32_t own_serial(uint32_t number)
+{
+	if (self.session != number) {
+		self.serial = __atomic_add_fetch(&rh_session.next_thread, 1, __ATOMIC_RELAXED);
+		self.session = number;
+	}
+	return self.serial;
+}
+
+/* Gives a seat its tracker for this session. False when the slot has no room on the disk. */
+static bool equip(struct rh_seat *seat, uint32_t number)
+{
+	uint32_t index = slot_index(seat);
+	struct rh_tracker *tracker = (struct rh_tracker *)(rh_session.trackers + index * rh_session.tracker_size);
+	struct rh_slot *slot = rh_slab_slot(&rh_session.slab, index);
+	struct rh_ring *ring = &tracker->ring;
+
+	if (!rh_slab_populate(&rh_session.slab, index, rh_session.writer.directory, tracker->scratch))
+		return false;
+	ring->slot = slot;
+	ring->records = (uint8_t *)(slot + 1);
+	ring->room = rh_session.slab.slab->slot_size - (uint32_t)sizeof *slot;
+	ring->event_limit = rh_session.config.tracker_event_buffer_size;
+	ring->stack[0] = tracker->stacks;
+	ring->stack[1] = tracker->stacks + rh_session.config.max_stack_depth;
+	tracker->random = (rh_clock_now() ^ (uint64_t)(uintptr_t)tracker) | 1;
+	tracker->log_inode = 0;
+	slot->used = 1;
+	seat->tracker = tracker;
+	seat->session = number;
+	return true;
+}
+
+/* Tells the log whose events follow. */
+static void introduce(struct rh_seat *seat, uint32_t level, uint32_t number)
+{
+	struct rh_tracker *tracker = seat->tracker;
+	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
+	uint32_t serial = own_serial(number);
+	bool given_up = tracker->thread == 0 && chunk->magic == RH_CHUNK_MAGIC;
+
+	if (tracker->thread == serial && tracker->level == level)
+		return;
+	tracker->thread = serial;
+	tracker->level = level;
+	__atomic_store_n(&tracker->ring.slot->thread, serial, __ATOMIC_RELAXED);
+	if (chunk->magic != RH_CHUNK_MAGIC) {
+		rh_tracker_begin_chunk(tracker, slot_index(seat), 0, 0);
+	} else if (given_up) {
+		rh_tracker_drain(tracker);
+	} else {
+		rh_tracker_room(tracker, RH_EVENT_BYTES);
+		rh_tracker_say_thread(tracker);
+	}
+}
+
+/* ---- entering ---- */
+
+static struct rh_entry nothing(void)
+{
+	return (struct rh_entry){NULL, NULL, 0};
+}
+
+static bool still_open(uint32_t number, bool gate_open)
+{
+	return !gate_open || __atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) == number;
+}
+
+/* Marks the seat busy and makes sure that disable either sees that or is seen. */
+static bool announce(struct rh_seat *seat, uint32_t number, uintptr_t here, bool gate_open)
+{
+	__atomic_store_n(&seat->busy, here, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (still_open(number, gate_open) && (seat->session == number || equip(seat, number)))
+		return true;
+	if (still_open(number, gate_open))
+		count_loss(RH_LOSS_MEMORY);
+	__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* More threads than seats. Signals wait meanwhile, so a handler never finds a shared seat held by the thread that it interrupted, and whoever holds
+ * one is on its way to give it back. */
+static struct rh_entry enter_shared(uint32_t number, uintptr_t here, bool gate_open)
+{
+	struct rh_seat *shared = rh_session.seats + RH_TRACKERS_MAX;
+	struct rh_entry entry = nothing();
+	uint64_t all = UINT64_MAX;
+	uint32_t first = own_serial(number);
+
+	rh_sys_sigmask(SIG_BLOCK, &all, &entry.mask);
+	for (uint32_t i = 0;; i++) {
+		struct rh_seat *seat = &shared[(first + i) % RH_SHARED_SEATS];
+
+		if (__atomic_load_n(&seat->lock, __ATOMIC_RELAXED) == 0 &&
+		    __atomic_exchange_n(&seat->lock, 1, __ATOMIC_ACQUIRE) == 0) {
+			entry.seat = seat;
+			break;
+		}
+		if (i % RH_SHARED_SEATS == RH_SHARED_SEATS - 1)
+			sched_yield();
+	}
+	if (announce(entry.seat, number, here, gate_open)) {
+		introduce(entry.seat, 0, number);
+		entry.tracker = entry.seat->tracker;
+	}
+	return entry;
+}
+
+/* Was the recording in this seat given up, by a jump out of a signal handler that had interrupted it? Its frame is gone then: we stand on the same
+ * stack, further out. On an alternate stack, or further in, it may still be under way. */
+static bool abandoned(const struct rh_seat *seat, uintptr_t here)
+{
+	const uintptr_t reach = 1 << 20;
+	stack_t stack;
+
+	if (here <= seat->busy || here - seat->busy > reach)
+		return false;
+	return syscall(SYS_sigaltstack, NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
+}
+
+static void forget_past(void)
+{
+	if (self.incarnation == rh_session.incarnation)
+		return;
+	memset(&self, 0, sizeof self);
+	self.incarnation = rh_session.incarnation;
+}
+
+/* Enters this thread's seat of that level, takes one if it has none, else shares. A handler that interrupts this moves on to the next level. */
+static struct rh_entry bind(uint32_t level, uint32_t number, uintptr_t here, bool gate_open)
+{
+	struct rh_seat *seat = self.seat[level];
+	struct rh_entry entry = nothing();
+	const uint16_t bit = (uint16_t)(1u << level);
+
+	self.binding |= bit;
+	if (!seat || !seat_fits(seat))
+		seat = self.shared_events++ % RETRY_SEAT == 0 ? take_seat(number) : NULL;
+	if (seat && announce(seat, number, here, gate_open)) {
+		introduce(seat, level, number);
+		entry.seat = seat;
+		entry.tracker = seat->tracker;
+	}
+	self.seat[level] = seat;
+	self.binding &= (uint16_t)~bit;
+	return seat ? entry : enter_shared(number, here, gate_open);
+}
+
+static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, uintptr_t here, bool gate_open)
+{
+	if (!number)
+		return nothing();
+	forget_past();
+	for (uint32_t level = 0; level < RH_LEVELS; level++) {
+		struct rh_seat *seat = self.seat[level];
+
+		if (self.binding & 1u << level)
+			continue;
+		if (seat && seat->busy) {
+			if (!abandoned(seat, here))
+				continue;
+			give_up(seat, number);
+		}
+		return bind(level, number, here, gate_open);
+	}
+	count_loss(RH_LOSS_NESTED);
+	return nothing();
+}
+
+struct rh_entry rh_seat_enter(uint32_t number, uintptr_t here, bool gate_open)
+{
+	struct rh_seat *seat = self.seat[0];
+
+	if (__builtin_expect(seat && !seat->busy, 1)) {
+		__atomic_store_n(&seat->busy, here, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* disable's membarrier is the other half */
+		/* Seats of before a fork never have a number of after it: a child's seats are new. */
+		if (__builtin_expect(seat->session == number && self.session == number && still_open(number, gate_open), 1))
+			return (struct rh_entry){seat, seat->tracker, 0};
+		__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
+	}
+	return enter_slowly(number, here, gate_open);
+}
+
+void rh_seat_leave(struct rh_entry *entry)
+{
+	struct rh_seat *seat = entry->seat;
+
+	if (!seat)
+		return;
+	__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
+	if (__builtin_expect(seat_index(seat) >= RH_TRACKERS_MAX, 0)) {
+		__atomic_store_n(&seat->lock, 0, __ATOMIC_RELEASE);
+		rh_sys_sigmask(SIG_SETMASK, &entry->mask, NULL);
+	}
+}
+
+/* ---- for enable and disable ---- */
+
+static uint32_t prepared; /* private seats whose mutex is made */
+
+bool rh_seats_prepare(uint32_t count, bool child)
+{
+	pthread_mutexattr_t attributes;
+
+	if (!rh_session.seats || child) {
+		void *memory = mmap(NULL, RH_SEATS_MAX * sizeof(struct rh_seat), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (memory == MAP_FAILED)
+			return false;
+		/* The parent's seats stay mapped and closed: threads of its time still point to them. */
+		rh_session.seats = memory;
+		rh_session.incarnation++;
+		prepared = 0;
+	}
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	for (; prepared < count; prepared++)
+		pthread_mutex_init(&rh_session.seats[prepared].owner, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	return true;
+}
+
+bool rh_seats_finish(uint32_t number)
+{
+	const long pause = 50000; /* ns */
+	bool all = true;
+	int patience = 20000; /* pauses in all: a second */
+
+	for (uint32_t i = 0; i < RH_SEATS_MAX; i++) {
+		struct rh_seat *seat = &rh_session.seats[i];
+
+		if (i >= prepared && i < RH_TRACKERS_MAX)
+			continue;
+		while (__atomic_load_n(&seat->busy, __ATOMIC_ACQUIRE) && patience) {
+			bool mine = false;
+
+			for (int level = 0; level < RH_LEVELS; level++)
+				mine |= self.seat[level] == seat; /* we are in a signal handler that interrupted it */
+			if (mine)
+				break;
+			rh_sys_sleep(pause);
+			patience--;
+		}
+		if (__atomic_load_n(&seat->busy, __ATOMIC_ACQUIRE)) {
+			all = false; /* what it has committed is in the slab */
+			continue;
+		}
+		if (seat->session == number)
+			rh_tracker_finish(seat->tracker);
+	}
+	return all;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The running session, and the seats from which threads record. Internal to src/tracker/.
+ *
+ * A seat is a thread's place at a slot of the slab. It outlives sessions and threads: its robust mutex is held by a thread for
+ * the rest of that thread's life, so that the kernel tells the next one (EOWNERDEAD) that the seat is free, after the last event and without any
+ * exit handler. A tracker is what a seat records with in one session.
+ *
+ * Who waits for whom. Enable and disable are serialised by the gate page's lock. Threads never take that lock: a thread announces itself in its seat's
+ * `busy`, then looks at the gate; disable closes the gate, makes that visible with membarrier(2), then waits for the seats that are busy.
+ */
+#ifndef RH_TRACKER_SESSION_H
+#define RH_TRACKER_SESSION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "log/format.h"
+#include "log/ring.h"
+#include "log/slab.h"
+#include "log/writer.h"
+#include "process/modules.h"
+#include "rheaper.h"
+#include "unwind/unwind.h"
+
+#define RH_TRACKERS_MAX 4096
+/* Seats that threads share when all others are taken. */
+#define RH_SHARED_SEATS 8
+#define RH_SEATS_MAX (RH_TRACKERS_MAX + RH_SHARED_SEATS)
+/* Recordings that may be under way in one thread: its own, and those of signal handlers that interrupt it. */
+#define RH_LEVELS 4
+
+/* One seat's recording state in one session. Private memory, zeroed. */
+struct rh_tracker {
+	struct rh_ring ring;
+	struct rh_walker walker;
+	uint64_t random;          /* the sampler's state */
+	uint64_t misses;          /* rh_unwind_misses when modules were last looked at */
+	uint64_t log_inode;       /* of this stream's log file; 0: none yet */
+	bool chunk_has_modules;   /* the open chunk holds module records: they must be said again if it is lost */
+	bool modules_due;         /* all modules are to be recorded: at the start of a session, or after such a loss */
+	uint32_t thread;          /* serial of the thread that the log was last told of */
+	uint32_t level;
+	char scratch[RH_PATH_SCRATCH];
+	uint64_t stacks[];        /* ring.stack points here */
+};
+
+struct rh_seat {
+	uintptr_t busy;           /* 0, or a stack address inside the recording under way. Holder writes, disable reads. */
+	uint32_t session;         /* for which tracker is ready */
+	uint32_t lock;            /* shared seats only: 1 while a thread uses it */
+	struct rh_tracker *tracker;
+	pthread_mutex_t owner;    /* robust; see above. Not used by shared seats. */
+} __attribute__((aligned(64)));
+
+/* Written by enable while the gate is closed, read by recording threads while it is open. */
+struct rh_session {
+	uint32_t number;          /* of the latest session, from 1 */
+	uint32_t incarnation;     /* grows when a forked child starts anew: what threads remember of before is void */
+	uint32_t private_seats;   /* config.max_trackers */
+	uint32_t next_thread;     /* atomic: serial to give next */
+	uint64_t sample_threshold;
+	uint64_t last_rss;        /* atomic: time of the latest RSS record */
+	struct rh_seat *seats;    /* RH_SEATS_MAX */
+	struct rh_slab_map slab;
+	struct rh_writer writer;
+	rheaper_config config;
+	char *trackers;           /* one per seat, tracker_size apart */
+	size_t tracker_size, trackers_size;
+};
+extern struct rh_session rh_session __attribute__((visibility("hidden")));
+
+/* Name of the front-end that this process is captured by, for the manifest. */
+extern const char *rh_frontend __attribute__((visibility("hidden")));
+
+/* A seat's tracker that a thread has entered. */
+struct rh_entry {
+	struct rh_seat *seat;
+	struct rh_tracker *tracker; /* NULL: the event is not to be recorded (off, or lost and counted) */
+	uint64_t mask;              /* signal mask to restore, shared seats only */
+};
+
+/* Makes this thread's tracker ready for session `number` and marks it busy; here is the address of a local variable of the caller's. When gate_open is
+ * false the session is still being set up by this very thread. Async-signal-safe. */
+struct rh_entry rh_seat_enter(uint32_t number, uintptr_t here, bool gate_open);
+void rh_seat_leave(struct rh_entry *entry);
+
+/* Sets up seats [0, count) and the shared ones, once in the life of a process; a forked child gets new ones. False when memory is out. */
+bool rh_seats_prepare(uint32_t count, bool child);
+
+/* After the gate was closed: waits until no thread records, at most a second in all, and finishes the trackers of session `number`. False if some
+ * thread is stuck inside a recording: then what it may still touch must stay mapped. */
+bool rh_seats_finish(uint32_t number);
+
+/* Opens a chunk and says whose it is. The tracker is entered. */
+void rh_tracker_begin_chunk(struct rh_tracker *tracker, uint32_t stream, uint32_t sequence, uint64_t first_event);
+
+/* The events that follow are tracker->thread's. */
+void rh_tracker_say_thread(struct rh_tracker *tracker);
+
+/* Writes out the open chunk and starts the next. A chunk that cannot be written is lost, which the next one's first_event says. */
+void rh_tracker_drain(struct rh_tracker *tracker);
+
+/* At the end of a session: writes out the open chunk; if it cannot be written it stays in the slab, for the reader to find. */
+void rh_tracker_finish(struct rh_tracker *tracker);
+
+/* Ensures room for one record of `bytes`. */
+void rh_tracker_room(struct rh_tracker *tracker, uint32_t bytes);
+
+/* Records a module, or that one is gone. Only while this thread has entered the tracker. */
+void rh_tracker_module(struct rh_tracker *tracker, const struct rh_module *module, uint64_t time);
+void rh_tracker_unload(struct rh_tracker *tracker, uint64_t start, uint64_t time);
+
+#endif

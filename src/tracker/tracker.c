@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tracking on and off: the sessions, and the public functions that start and end them.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "log/directory.h"
+#include "process/modules.h"
+#include "process/syscalls.h"
+#include "rheaper.h"
+#include "tracker/clock.h"
+#include "tracker/sampler.h"
+#include "tracker/session.h"
+#include "tracker/tracker.h"
+
+union rh_gate rh_gate __attribute__((aligned(RH_GATE_SIZE)));
+struct rh_session rh_session;
+const char *rh_frontend = "wrap";
+
+_Static_assert(sizeof(union rh_gate) == RH_GATE_SIZE, "the gate is wiped as a page, and nothing else with it");
+
+/* What a slot holds at least, headers included; and at most. */
+#define SLOT_SIZE_MIN (64u * 1024)
+#define SLOT_SIZE_MAX (1024u * 1024)
+/* Bytes that an event takes on the average, with room to spare: a slot is made large enough for the events that are to be buffered. */
+#define EVENT_BYTES_USUAL 12u
+
+#define EVENTS_MAX 65536u
+#define DEPTH_MAX 4096u
+
+/* The config as it was before sample_interval was added. */
+#define CONFIG_SIZE_MIN offsetof(rheaper_config, sample_interval)
+
+/* ---- who may switch ---- */
+
+static int lock_gate(void)
+{
+	uint32_t me = (uint32_t)syscall(SYS_gettid);
+
+	for (;;) {
+		uint32_t holder = 0;
+
+		if (__atomic_compare_exchange_n(&rh_gate.lock, &holder, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return 0;
+		if (holder == me)
+			return RHEAPER_ERROR_BUSY;
+		rh_sys_sleep(20000);
+	}
+}
+
+static void unlock_gate(void)
+{
+	__atomic_store_n(&rh_gate.lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Makes a closed gate visible to every running thread, so that each either is seen to be busy or sees it closed (membarrier(2)). Without that call, waits longer
+ * than any processor keeps a store to itself. */
+static void barrier(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+		rh_sys_sleep(20000000);
+}
+
+static void close_gate_in_child(void)
+{
+	memset(&rh_gate, 0, sizeof rh_gate);
+}
+
+static void unmap_trackers(void)
+{
+	if (!rh_session.trackers)
+		return;
+	for (size_t at = 0; at < rh_session.trackers_size; at += rh_session.tracker_size)
+		rh_walker_release(&((struct rh_tracker *)(rh_session.trackers + at))->walker);
+	munmap(rh_session.trackers, rh_session.trackers_size);
+	rh_session.trackers = NULL;
+}
+
+/* The first time in a process: the gate is made to close itself in children. In a forked child the page reads zeros, so this runs again there. */
+static bool come_alive(void)
+{
+	bool child = rh_session.number != 0;
+
+	if (rh_gate.alive)
+		return true;
+	if (child) {
+		rh_writer_end(&rh_session.writer);
+		rh_slab_unmap(&rh_session.slab);
+		unmap_trackers();
+		rh_modules_reset();
+	}
+	if (!rh_seats_prepare(0, child))
+		return false;
+	if (madvise(&rh_gate, sizeof rh_gate, MADV_WIPEONFORK) != 0) {
+		static bool registered; /* a kernel before 4.14: at least fork(3) tells */
+
+		if (!registered && pthread_atfork(NULL, NULL, close_gate_in_child) != 0)
+			return false;
+		registered = true;
+	}
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	rh_gate.alive = 1;
+	return true;
+}
+
+/* ---- enable ---- */
+
+static int read_config(const rheaper_config *given, rheaper_config *config)
+{
+	static const rheaper_config defaults = RHEAPER_CONFIG_INIT;
+	size_t size;
+
+	*config = defaults;
+	if (given) {
+		size = given->struct_size;
+		if (size < CONFIG_SIZE_MIN)
+			return RHEAPER_ERROR_INVALID_CONFIG;
+		memcpy(config, given, size < sizeof *config ? size : sizeof *config);
+		config->struct_size = sizeof *config;
+	}
+	if (config->max_stack_depth < 1 || config->max_stack_depth > DEPTH_MAX || config->max_trackers < 1 ||
+	    config->max_trackers > RH_TRACKERS_MAX || config->tracker_event_buffer_size < 1 ||
+	    config->tracker_event_buffer_size > EVENTS_MAX || !(config->sample_rate >= 0.0 && config->sample_rate <= 1.0) ||
+	    config->sample_interval != 0)
+		return RHEAPER_ERROR_INVALID_CONFIG;
+	return 0;
+}
+
+static uint32_t slot_size(const rheaper_config *config)
+{
+	uint64_t wanted = sizeof(struct rh_slot) + (uint64_t)config->tracker_event_buffer_size * EVENT_BYTES_USUAL +
+			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * config->max_stack_depth;
+	uint32_t size = SLOT_SIZE_MIN;
+
+	while (size < wanted && size < SLOT_SIZE_MAX)
+		size *= 2;
+	return size;
+}
+
+static bool map_trackers(const rheaper_config *config)
+{
+	size_t size = sizeof(struct rh_tracker) + 2 * sizeof(uint64_t) * config->max_stack_depth;
+	void *memory;
+
+	rh_session.tracker_size = (size + 63) & ~(size_t)63;
+	rh_session.trackers_size = rh_session.tracker_size * (config->max_trackers + RH_SHARED_SEATS);
+	memory = mmap(NULL, rh_session.trackers_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	rh_session.trackers = memory == MAP_FAILED ? NULL : memory;
+	return memory != MAP_FAILED;
+}
+
+/* Fills in the session and its files; on an error nothing of them is left. */
+static int set_up(const rheaper_config *config, char *path, size_t path_size)
+{
+	char *directory = rh_session.writer.directory;
+	struct rh_manifest manifest = {
+		.frontend = rh_frontend, .backend = RH_BACKEND, .clock = RH_CLOCK_NAME, .config = config};
+	int error = rh_directory_make(config->profile_dir, directory, sizeof rh_session.writer.directory);
+
+	if (error)
+		return error;
+	manifest.start_ticks = rh_clock_now();
+	manifest.start_monotonic = rh_clock_monotonic();
+	manifest.start_realtime = rh_clock_read(CLOCK_REALTIME);
+	if (path && strlen(directory) >= path_size)
+		error = RHEAPER_ERROR_PATH_TOO_LONG;
+	if (!error)
+		error = rh_manifest_write(directory, &manifest);
+	if (!error)
+		error = rh_slab_create(&rh_session.slab, directory, config->max_trackers + RH_SHARED_SEATS, slot_size(config));
+	if (!error && (!map_trackers(config) || !rh_seats_prepare(config->max_trackers, false)))
+		error = RHEAPER_ERROR_NO_MEMORY;
+	if (error) {
+		rh_slab_unmap(&rh_session.slab);
+		unmap_trackers();
+		rh_directory_remove(directory);
+		return error;
+	}
+	rh_session.config = *config;
+	rh_session.config.profile_dir = NULL; /* the caller's */
+	rh_session.private_seats = config->max_trackers;
+	rh_session.sample_threshold = rh_sampler_threshold(config->sample_rate);
+	rh_session.next_thread = 0;
+	rh_session.last_rss = 0;
+	rh_writer_begin(&rh_session.writer);
+	if (path)
+		strcpy(path, directory);
+	return 0;
+}
+
+/* The modules are the first thing that the profile says, before other threads can record. */
+static void say_modules(uint32_t number)
+{
+	struct rh_entry entry = rh_seat_enter(number, (uintptr_t)__builtin_frame_address(0), false);
+	bool done;
+
+	if (entry.tracker) {
+		entry.tracker->modules_due = true;
+		rh_modules_check(entry.tracker, NULL, 0, rh_clock_now(), &done);
+	}
+	rh_seat_leave(&entry);
+}
+
+int rheaper_enable_tracking(const rheaper_config *given, char *path, size_t path_size)
+{
+	rheaper_config config;
+	uint64_t mine = UINT64_C(1) << (SIGXFSZ - 1), before, pending = 0;
+	int saved = errno, error = read_config(given, &config);
+
+	if (!error)
+		error = lock_gate();
+	if (error) {
+		errno = saved;
+		return error;
+	}
+	rh_sys_sigmask(SIG_BLOCK, &mine, &before);
+	syscall(SYS_rt_sigpending, &pending, sizeof pending);
+	if (__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED))
+		error = RHEAPER_ERROR_ALREADY_ENABLED;
+	else if (!come_alive())
+		error = RHEAPER_ERROR_NO_MEMORY;
+	else
+		error = set_up(&config, path, path_size);
+	if (!error) {
+		uint32_t number = ++rh_session.number;
+
+		rh_unwind_init();
+		rh_unwind_forget(); /* what was unloaded while nobody looked */
+		rh_modules_begin();
+		say_modules(number);
+		__atomic_store_n(&rh_gate.session, number, __ATOMIC_RELEASE);
+	}
+	if (error == RHEAPER_ERROR_NO_SPACE && !(pending & mine)) {
+		struct timespec at_once = {0, 0};
+
+		syscall(SYS_rt_sigtimedwait, &mine, NULL, &at_once, sizeof mine); /* RLIMIT_FSIZE's signal, if it came */
+	}
+	rh_sys_sigmask(SIG_SETMASK, &before, NULL);
+	unlock_gate();
+	errno = saved;
+	return error;
+}
+
+/* ---- disable ---- */
+
+int rheaper_disable_tracking(void)
+{
+	int saved = errno, error = lock_gate();
+	uint32_t number;
+
+	if (error)
+		goto out;
+	number = rh_gate.session;
+	if (number) {
+		bool quiet;
+		uint64_t end;
+
+		__atomic_store_n(&rh_gate.session, 0, __ATOMIC_SEQ_CST);
+		barrier();
+		quiet = rh_seats_finish(number);
+		end = rh_clock_now();
+		rh_session.slab.slab->end_ticks = end;
+		rh_session.slab.slab->ended = 1;
+		rh_manifest_end(rh_session.writer.directory, end, rh_clock_monotonic());
+		rh_writer_end(&rh_session.writer);
+		if (quiet) {
+			rh_slab_unmap(&rh_session.slab);
+			unmap_trackers();
+		} else {
+			rh_session.slab.slab = NULL; /* left to the thread that is stuck in it */
+			rh_session.trackers = NULL;
+		}
+	} else {
+		error = RHEAPER_ERROR_NOT_ENABLED;
+	}
+	unlock_gate();
+out:
+	errno = saved;
+	return error;
+}
+
+int rheaper_tracking_enabled(void)
+{
+	return rh_tracking();
+}
+
+const char *rheaper_strerror(int error)
+{
+	switch (error) {
+	case RHEAPER_OK:
+		return "no error";
+	case RHEAPER_ERROR_ALREADY_ENABLED:
+		return "tracking is already enabled";
+	case RHEAPER_ERROR_NOT_ENABLED:
+		return "tracking is not enabled";
+	case RHEAPER_ERROR_INVALID_CONFIG:
+		return "a configuration value is out of range";
+	case RHEAPER_ERROR_DIRECTORY:
+		return "the profile directory cannot be made";
+	case RHEAPER_ERROR_PATH_TOO_LONG:
+		return "the path of the profile is too long";
+	case RHEAPER_ERROR_NO_SPACE:
+		return "there is no room for the profile";
+	case RHEAPER_ERROR_NO_MEMORY:
+		return "there is no memory for the profile";
+	case RHEAPER_ERROR_BUSY:
+		return "tracking is being switched by this very thread";
+	case RHEAPER_ERROR_INVALID_ARGUMENT:
+		return "an argument is missing";
+	default:
+		return "unknown error";
+	}
+}
