@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+#
+# Flags that follow from how Rheaper is linked into a program.
+
+# RH_WITHOUT_LTO: takes -flto out of CFLAGS and CXXFLAGS. The user's flags come last on the command line, so the library's own -fno-lto could not
+# undo it; and an archive of LTO objects loses its __wrap symbols, which the linker needs before it asks the LTO plug-in.
+AC_DEFUN([RH_WITHOUT_LTO], [
+	CFLAGS=`AS_ECHO([" $CFLAGS "]) | $SED -e ['s/ -flto[^ ]* / /g;s/ -ffat-lto-objects / /g;s/^ //;s/ $//']`
+	CXXFLAGS=`AS_ECHO([" $CXXFLAGS "]) | $SED -e ['s/ -flto[^ ]* / /g;s/ -ffat-lto-objects / /g;s/^ //;s/ $//']`
+])
+
+# RH_WRAP_FLAGS(FILE): WRAP_LDFLAGS = one word, -Wl,--wrap=NAME,--wrap=NAME..., for the names in FILE: one a line, # begins a comment. One word, because
+# pkg-config, CMake and libtool drop repeated words and reorder others.
+AC_DEFUN([RH_WRAP_FLAGS], [
+	rh_names=`$SED -e 's/@%:@.*//' -e '/^$/d' "$srcdir/$1"`
+	WRAP_LDFLAGS=-Wl
+	for rh_name in $rh_names; do
+		WRAP_LDFLAGS="$WRAP_LDFLAGS,--wrap=$rh_name"
+	done
+	AC_SUBST([WRAP_LDFLAGS])
+	AC_SUBST([CONFIG_STATUS_DEPENDENCIES], ['$(top_srcdir)/$1'])
+])
