@@ -129,7 +129,8 @@ enum rh_control {
 
 /* Why events are missing. The counters in slab and slots are totals that no record has said yet. */
 enum rh_loss {
-	RH_LOSS_WRITE = 0,   /* a chunk could not be written: disk full, file size limit, no descriptor */
+	RH_LOSS_WRITE = 0,   /* a chunk could not be written: disk full, file size limit, no descriptor. No counter says it: the gap in
+	                      * first_event does. */
 	RH_LOSS_TRACKER = 1, /* no tracker could be had */
 	RH_LOSS_NESTED = 2,  /* a signal handler in a signal handler in ... a recording */
 	RH_LOSS_MEMORY = 3,  /* the tracker's memory could not be had */
@@ -209,7 +210,8 @@ static inline uint64_t rh_checksum(const void *records, uint32_t length)
 		a += word;
 		b += a;
 	}
-	a ^= b * UINT64_C(0x9e3779b97f4a7c15);
+	b *= UINT64_C(0x9e3779b97f4a7c15);
+	a ^= b << 32 | b >> 32; /* turned, so that one flipped bit cannot cancel itself */
 	return a ? a : 1;
 }
 
