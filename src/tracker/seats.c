@@ -22,7 +22,7 @@ static __thread struct {
 	uint32_t incarnation;            /* to which these seats belong */
 	uint32_t session;                /* for which serial is */
 	uint32_t serial;
-	uint16_t shared_events;          /* since it last looked for a seat of its own */
+	uint16_t starved;                /* times that it had to share since it last looked for a seat of its own */
 	uint16_t binding;                /* levels that are being bound right now, a bit each */
 } self __attribute__((tls_model("initial-exec")));
 
@@ -224,8 +224,10 @@ static struct rh_entry bind(uint32_t level, uint32_t number, uintptr_t here, boo
 	const uint16_t bit = (uint16_t)(1u << level);
 
 	self.binding |= bit;
-	if (!seat || !seat_fits(seat))
-		seat = self.shared_events++ % RETRY_SEAT == 0 ? take_seat(number) : NULL;
+	if (!seat || !seat_fits(seat)) {
+		seat = self.starved % RETRY_SEAT == 0 ? take_seat(number) : NULL;
+		self.starved = seat ? 0 : (uint16_t)(self.starved + 1);
+	}
 	if (seat && announce(seat, number, here, gate_open)) {
 		introduce(seat, level, number);
 		entry.seat = seat;
