@@ -17,8 +17,13 @@ struct rh_frame {
 	uintptr_t fp;  /* the caller's frame pointer register */
 };
 
-/* The caller of the function that this stands in. That function must keep a frame pointer (RH_KEEPS_FRAME). */
+/* The caller of the function that this stands in. That function must keep a frame pointer (RH_KEEPS_FRAME); clang always keeps one where
+ * __builtin_frame_address is used, and has no attribute for it. */
+#if defined(__clang__)
+#define RH_KEEPS_FRAME
+#else
 #define RH_KEEPS_FRAME __attribute__((optimize("no-omit-frame-pointer")))
+#endif
 #if defined(__x86_64__)
 #define RH_CALLER()                                                                                                            \
 	({                                                                                                                     \

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libunwind, kept away from the program: it runs on a stack of its own, because it needs 16 KB of it when cold, with all signals blocked,
+ * because it takes locks.
+ *
+ * The static archive does without: Debian's libunwind.a is not position-independent, and its fast path crashes in static programs. Libtool
+ * defines PIC for the objects of the shared library.
+ */
+#include "unwind/fallback.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(PIC)
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "log/format.h"
+
+#define STACK_SIZE (64 * 1024)
+#define GUARD_SIZE (16 * 1024) /* below the stack; a whole page on every machine that has rows */
+#define MAPPING_SIZE (GUARD_SIZE + STACK_SIZE)
+
+/* The kernel's signal set, which is smaller than libc's. */
+#define KERNEL_SIGSET_SIZE 8
+
+/* Frames that libunwind goes through to reach the one asked for: our own, and those that were walked already. */
+#define APPROACH_MAX 100000
+
+/* What goes to the private stack and comes back. Lies at the top of that stack. */
+struct job {
+	unw_context_t context;
+	struct rh_frame at;
+	struct rh_frame *last;
+	uint64_t *pcs;
+	unsigned max;
+	unsigned count;
+	bool failed;
+};
+
+static struct rh_frame frame_of(unw_cursor_t *cursor)
+{
+	unw_word_t pc = 0, sp = 0, fp = 0;
+
+	unw_get_reg(cursor, UNW_REG_IP, &pc);
+	unw_get_reg(cursor, UNW_REG_SP, &sp);
+#if defined(__x86_64__)
+	unw_get_reg(cursor, UNW_X86_64_RBP, &fp);
+#endif
+	return (struct rh_frame){pc, sp, fp};
+}
+
+static bool is_frame(const struct rh_frame *frame, const struct rh_frame *wanted)
+{
+	return frame->pc == wanted->pc && (wanted->cfa == 0 || frame->cfa == wanted->cfa);
+}
+
+static void walk(struct job *job)
+{
+	unw_cursor_t cursor;
+	struct rh_frame frame;
+	unsigned approach = 0;
+
+	job->failed = true;
+	if (unw_init_local(&cursor, &job->context) < 0)
+		return;
+	do {
+		if (approach++ == APPROACH_MAX || unw_step(&cursor) <= 0)
+			return;
+		frame = frame_of(&cursor);
+	} while (!is_frame(&frame, &job->at));
+
+	while (job->count < job->max) {
+		bool interrupted = unw_is_signal_frame(&cursor) > 0;
+		int stepped = unw_step(&cursor);
+
+		if (stepped <= 0) {
+			job->failed = stepped < 0;
+			return;
+		}
+		frame = frame_of(&cursor);
+		if (frame.pc == 0)
+			break;
+		*job->last = frame;
+		job->pcs[job->count++] = frame.pc | (interrupted ? RH_PC_EXACT : 0);
+	}
+	job->failed = false;
+}
+
+static bool map_stack(struct rh_walker *walker)
+{
+	char *mapping;
+
+	if (walker->private_stack)
+		return true;
+	mapping = mmap(NULL, MAPPING_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mapping == MAP_FAILED)
+		return false;
+	if (mprotect(mapping + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) != 0) {
+		munmap(mapping, MAPPING_SIZE);
+		return false;
+	}
+	walker->private_stack = mapping;
+	return true;
+}
+
+/* Calls walk(job) with the stack pointer just below the job. */
+#if defined(__x86_64__)
+RH_KEEPS_FRAME static void walk_below(struct job *job)
+{
+	/* rbx outlives the call. This function's own frame is found by rbp: the last operand makes sure of it. */
+	__asm__ volatile("movq %%rsp, %%rbx\n\t"
+			 "movq %%rdi, %%rsp\n\t"
+			 "andq $-16, %%rsp\n\t"
+			 "call *%%rax\n\t"
+			 "movq %%rbx, %%rsp"
+			 : "+D"(job)
+			 : "a"(walk), "m"(*(void **)__builtin_frame_address(0))
+			 : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3",
+			   "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+#else
+/* No switch is written for this machine: the walk takes the running stack. */
+static void walk_below(struct job *job)
+{
+	walk(job);
+}
+#endif
+
+static bool block_signals(uint64_t *before)
+{
+	uint64_t all = UINT64_MAX;
+
+	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, KERNEL_SIGSET_SIZE) == 0;
+}
+
+/* libunwind's cache has a lock. Who forks while another thread is inside finds it locked for ever in the child, so the child does without:
+ * it sees that users were counted by another process. */
+static pid_t user_pid;
+static unsigned users;
+
+static bool enter_libunwind(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_getpid), before = __atomic_load_n(&user_pid, __ATOMIC_RELAXED);
+
+	if (before != pid) {
+		if (__atomic_load_n(&users, __ATOMIC_RELAXED) != 0)
+			return false;
+		__atomic_compare_exchange_n(&user_pid, &before, pid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+	__atomic_fetch_add(&users, 1, __ATOMIC_ACQUIRE);
+	return true;
+}
+
+static void leave_libunwind(void)
+{
+	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+}
+
+__attribute__((noinline)) unsigned rh_fallback(struct rh_walker *walker, const struct rh_frame *at, uint64_t *pcs, unsigned max,
+					       struct rh_frame *last)
+{
+	int saved_errno = errno;
+	unsigned count = 0;
+	bool done = false;
+	uint64_t mask;
+
+	/* Blocked from before the first use of the walker's stack: a handler that walks with the same walker must not map it too. */
+	if (block_signals(&mask)) {
+		if (map_stack(walker) && enter_libunwind()) {
+			struct job *job = (struct job *)((char *)walker->private_stack + MAPPING_SIZE - (sizeof(*job) + 63) / 64 * 64);
+
+			job->at = *at;
+			job->last = last;
+			job->pcs = pcs;
+			job->max = max;
+			job->count = 0;
+			unw_getcontext(&job->context);
+			walk_below(job);
+			count = job->count;
+			done = !job->failed;
+			walker->fallbacks++;
+			leave_libunwind();
+		}
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SIGSET_SIZE);
+	}
+	if (!done)
+		walker->truncated++;
+	errno = saved_errno;
+	return count;
+}
+
+void rh_fallback_forget(void)
+{
+	unw_flush_cache(unw_local_addr_space, 0, 0);
+}
+
+void rh_fallback_release(struct rh_walker *walker)
+{
+	if (walker->private_stack)
+		munmap(walker->private_stack, MAPPING_SIZE);
+	walker->private_stack = NULL;
+}
+
+#else
+
+unsigned rh_fallback(struct rh_walker *walker, const struct rh_frame *at, uint64_t *pcs, unsigned max, struct rh_frame *last)
+{
+	(void)at;
+	(void)pcs;
+	(void)max;
+	(void)last;
+	walker->truncated++;
+	return 0;
+}
+
+void rh_fallback_forget(void)
+{
+}
+
+void rh_fallback_release(struct rh_walker *walker)
+{
+	(void)walker;
+}
+
+#endif
