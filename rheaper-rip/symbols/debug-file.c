@@ -2,6 +2,8 @@
  *
  * The search that debuggers do (GDB manual, "Debugging Information in Separate Files"), with identity checked before a file is believed.
  */
+#include "config.h"
+
 #include "symbols/debug-file.h"
 
 #include <libgen.h>

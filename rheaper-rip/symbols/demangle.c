@@ -2,9 +2,15 @@
  *
  * libiberty does it; we ask it only about what can be a mangled name, as most names of a C program cannot.
  */
+#include "config.h"
+
 #include "symbols/demangle.h"
 
+#ifdef HAVE_LIBIBERTY_DEMANGLE_H
 #include <libiberty/demangle.h>
+#else
+#include <demangle.h>
+#endif
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
  *
  * libelf with its errors turned into "is not there": whatever cannot be read from a damaged file is simply missing.
  */
+#include "config.h"
+
 #include "symbols/elf-file.h"
 
 #include <fcntl.h>

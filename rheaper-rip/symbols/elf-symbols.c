@@ -2,6 +2,8 @@
  *
  * A symbol table holds functions that nest and many names for one place. They are sorted once so that a lookup meets the best first.
  */
+#include "config.h"
+
 #include "symbols/elf-symbols.h"
 
 #include <gelf.h>

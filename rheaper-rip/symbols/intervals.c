@@ -2,6 +2,8 @@
  *
  * Flattening is one sweep over the ranges sorted by start; a stack holds those that are open, the innermost on top.
  */
+#include "config.h"
+
 #include "symbols/intervals.h"
 
 #include <stdlib.h>

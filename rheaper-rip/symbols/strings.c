@@ -2,6 +2,8 @@
  *
  * Strings packed into blocks: names by the hundred thousand must not cost a malloc header each.
  */
+#include "config.h"
+
 #include "symbols/strings.h"
 
 #include <stdlib.h>

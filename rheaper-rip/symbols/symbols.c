@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The order of belief for one module: is the file the one that was profiled, its DWARF, a debug file's DWARF, a symbol table, nothing.
+ */
+#include "config.h"
+
+#include "symbols/symbols.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/debug-file.h"
+#include "symbols/demangle.h"
+#include "symbols/dwarf-file.h"
+#include "symbols/elf-symbols.h"
+#include "symbols/strings.h"
+
+struct symbols_module {
+	struct symbols_module *next;
+	struct symbols *symbols;
+	char *path;
+	unsigned char *build_id;
+	size_t build_id_size;
+	bool opened;
+	const char *status;
+
+	struct symbols_elf *file;  /* the module itself; NULL when it is gone or another one */
+	struct symbols_elf *debug; /* a separate debug file; NULL when there is none */
+	struct symbols_dwarf *dwarf;
+	struct symbols_table table;
+	struct symbols_elf *informant; /* of file and debug the one that names come from; NULL when none do */
+};
+
+struct symbols {
+	struct symbols_options options;
+	char **debug_path;
+	char *sysroot;
+	struct symbols_module *modules;
+	struct symbols_strings strings;
+};
+
+/* ---- Everything together ---- */
+
+static char **copy_list(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	char **copy = calloc(count + 1, sizeof *copy);
+
+	for (size_t i = 0; copy && i < count; i++)
+		if (!(copy[i] = strdup(list[i]))) {
+			while (i-- > 0)
+				free(copy[i]);
+			free(copy);
+			return NULL;
+		}
+	return copy;
+}
+
+struct symbols *symbols_new(const struct symbols_options *options)
+{
+	struct symbols *symbols = calloc(1, sizeof *symbols);
+
+	if (!symbols || !options)
+		return symbols;
+	symbols->options.no_demangle = options->no_demangle;
+	if (options->debug_path)
+		symbols->debug_path = copy_list(options->debug_path);
+	if (options->sysroot)
+		symbols->sysroot = strdup(options->sysroot);
+	symbols->options.debug_path = (const char *const *)symbols->debug_path;
+	symbols->options.sysroot = symbols->sysroot;
+	if ((options->debug_path && !symbols->debug_path) || (options->sysroot && !symbols->sysroot)) {
+		symbols_free(symbols);
+		return NULL;
+	}
+	return symbols;
+}
+
+static void free_module(struct symbols_module *module)
+{
+	symbols_dwarf_close(module->dwarf);
+	symbols_table_free(&module->table);
+	symbols_elf_close(module->file);
+	symbols_elf_close(module->debug);
+	free(module->path);
+	free(module->build_id);
+	free(module);
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	while (symbols->modules) {
+		struct symbols_module *next = symbols->modules->next;
+
+		free_module(symbols->modules);
+		symbols->modules = next;
+	}
+	for (char **path = symbols->debug_path; path && *path; path++)
+		free(*path);
+	free(symbols->debug_path);
+	free(symbols->sysroot);
+	symbols_strings_free(&symbols->strings);
+	free(symbols);
+}
+
+struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const void *build_id, size_t build_id_size)
+{
+	struct symbols_module *module = symbols->modules;
+
+	for (; module; module = module->next)
+		if (!strcmp(module->path, path) && module->build_id_size == build_id_size &&
+		    (!build_id_size || !memcmp(module->build_id, build_id, build_id_size)))
+			return module;
+	module = calloc(1, sizeof *module);
+	if (!module)
+		return NULL;
+	module->symbols = symbols;
+	module->status = "unused";
+	module->path = strdup(path);
+	module->build_id = malloc(build_id_size ? build_id_size : 1);
+	module->build_id_size = build_id_size;
+	if (!module->path || !module->build_id) {
+		free_module(module);
+		return NULL;
+	}
+	if (build_id_size)
+		memcpy(module->build_id, build_id, build_id_size);
+	module->next = symbols->modules;
+	symbols->modules = module;
+	return module;
+}
+
+/* ---- Opening one module ---- */
+
+/* The file itself; returns what is to be said if nothing else gives names. */
+static const char *open_file(struct symbols_module *module)
+{
+	char *path = symbols_debug_file_below(module->symbols->options.sysroot, module->path);
+	enum symbols_elf_result result = path ? symbols_elf_open(path, &module->file) : SYMBOLS_ELF_MISSING;
+
+	free(path);
+	switch (result) {
+	case SYMBOLS_ELF_MISSING:
+		return "missing";
+	case SYMBOLS_ELF_DAMAGED:
+		return "damaged";
+	case SYMBOLS_ELF_OK:
+		break;
+	}
+	if (module->build_id_size && !symbols_elf_same_build_id(module->file, module->build_id, module->build_id_size)) {
+		symbols_elf_close(module->file);
+		module->file = NULL;
+		return "mismatch";
+	}
+	return "stripped";
+}
+
+/* The DWARF in elf. False when there is none; *damaged when there is some that cannot be read. */
+static bool open_dwarf(struct symbols_module *module, struct symbols_elf *elf, bool *damaged)
+{
+	if (!elf || !symbols_elf_has_dwarf(elf))
+		return false;
+	const struct symbols_options *options = &module->symbols->options;
+	struct symbols_elf *shared = symbols_debug_file_shared(options, elf);
+
+	module->dwarf = symbols_dwarf_open(elf, module->file ? module->file->path : elf->path, shared, &module->symbols->strings,
+					   options->no_demangle);
+	symbols_elf_close(shared);
+	if (!module->dwarf)
+		*damaged = true;
+	else
+		module->informant = elf;
+	return module->dwarf;
+}
+
+/* The most complete symbol table there is; its word for the status, or NULL. */
+static const char *open_table(struct symbols_module *module)
+{
+	struct symbols_elf *of[] = {module->file, module->debug, module->file};
+	const uint32_t type[] = {SHT_SYMTAB, SHT_SYMTAB, SHT_DYNSYM};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (of[i] && symbols_table_read(&module->table, of[i], type[i])) {
+			if (!module->informant)
+				module->informant = of[i];
+			return type[i] == SHT_SYMTAB ? "symtab" : "dynsym";
+		}
+	return NULL;
+}
+
+static void open_module(struct symbols_module *module)
+{
+	bool damaged = false;
+
+	module->opened = true;
+	/* "[vdso]", "linux-vdso.so.1", "[heap]": names of the kernel's and the loader's, not of files. */
+	if (!strchr(module->path, '/')) {
+		module->status = "anonymous";
+		return;
+	}
+	const char *otherwise = open_file(module);
+
+	if (!open_dwarf(module, module->file, &damaged)) {
+		module->debug = symbols_debug_file_find(&module->symbols->options, module->path, module->file, module->build_id,
+							module->build_id_size);
+		open_dwarf(module, module->debug, &damaged);
+	}
+	const char *table = open_table(module);
+
+	if (module->dwarf)
+		module->status = "dwarf";
+	else if (damaged)
+		module->status = "damaged";
+	else
+		module->status = table ? table : otherwise;
+}
+
+/* ---- Lookup ---- */
+
+static void name_from_table(struct symbols_module *module, struct symbols_symbol *symbol, struct symbols_frame *frame)
+{
+	struct symbols_strings *strings = &module->symbols->strings;
+
+	if (!symbol->readable) {
+		const char *version = strchr(symbol->name, '@');
+		const char *name = version ? symbols_strings_add(strings, symbol->name, (size_t)(version - symbol->name)) : symbol->name;
+
+		if (!name)
+			return;
+		symbol->name = name;
+		symbol->readable = module->symbols->options.no_demangle ? name : symbols_demangle(strings, name);
+	}
+	frame->function = symbol->readable;
+	frame->linkage = symbol->readable != symbol->name ? symbol->name : NULL;
+}
+
+/* Compilers leave the linkage name out where nobody else can link to it: DWARF says "grow<int>" for a function whose symbol is
+ * (anonymous namespace)::Heap::grow<int>(int). The symbol is that function's if it is mangled and has the same identifier in it; two
+ * functions that the linker folded into one place differ in that. Operators and destructors are spelled differently when mangled. */
+static bool completes(const struct symbols_symbol *symbol, const struct symbols_frame *frame)
+{
+	static const char operator[] = "operator";
+	char identifier[256];
+
+	if (frame->linkage || symbol->name[0] != '_' || (symbol->name[1] != 'Z' && symbol->name[1] != 'R'))
+		return false;
+	const char *name = frame->function + (frame->function[0] == '~');
+	size_t length = strcspn(name, "<( ");
+
+	if (!strcmp(symbol->name, frame->function) || !length || length >= sizeof identifier)
+		return false;
+	memcpy(identifier, name, length);
+	identifier[length] = '\0';
+	return !strncmp(identifier, operator, sizeof operator - 1) || strstr(symbol->name, identifier);
+}
+
+size_t symbols_lookup(struct symbols_module *module, uint64_t address, struct symbols_frame *frames, size_t max)
+{
+	if (!max)
+		return 0;
+	memset(frames, 0, max * sizeof *frames);
+	if (!module->opened)
+		open_module(module);
+
+	size_t count = module->dwarf ? symbols_dwarf_lookup(module->dwarf, address, frames, max) : 0;
+	struct symbols_symbol *symbol = count <= max ? symbols_table_find(&module->table, address) : NULL;
+	struct symbols_frame *outermost = &frames[count && count <= max ? count - 1 : 0];
+
+	if (symbol && (!outermost->function || completes(symbol, outermost)))
+		name_from_table(module, symbol, outermost);
+	if (!count)
+		return 1;
+	return count < max ? count : max;
+}
+
+const char *symbols_debug_file(const struct symbols_module *module)
+{
+	return module->informant ? module->informant->path : NULL;
+}
+
+const char *symbols_status(const struct symbols_module *module)
+{
+	return module->status;
+}
