@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every stack once: a tree whose edges are frames, outermost first, so that a stack is one number, its innermost node, and dropping the
+ * innermost frame is going to the parent. Numbers are dense. A frame is a pc in one stay of one module: the same pc after a library
+ * was replaced is another frame.
+ */
+#ifndef REPLAY_STACKS_H
+#define REPLAY_STACKS_H
+
+#include "read/record.h"
+#include "replay/modules.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPLAY_ROOT 0 /* the node of the empty stack */
+
+struct replay_frame {
+	uint64_t pc;	 /* with RH_PC_EXACT where that holds */
+	uint32_t module; /* over all processes, or REPLAY_NO_MODULE */
+};
+
+struct replay_node {
+	uint32_t parent, frame;
+};
+
+/* An open-addressing set of numbers below `count`, whose keys lie elsewhere. */
+struct replay_set {
+	uint32_t *slots; /* number + 1; 0: free */
+	size_t mask, count;
+};
+
+struct replay_stacks {
+	struct replay_node *nodes; /* [0] is the root */
+	size_t node_count, node_capacity;
+	struct replay_frame *frames;
+	size_t frame_count, frame_capacity;
+	struct replay_set node_set, frame_set;
+};
+
+bool replay_stacks_init(struct replay_stacks *stacks); /* false when memory is out; to be freed in both cases */
+void replay_stacks_free(struct replay_stacks *stacks);
+
+/* The way from one stream's pcs to nodes: what it was at the last allocation. */
+struct replay_way {
+	struct replay_stacks *stacks;
+	const struct replay_process_modules *modules;
+	struct replay_frame_cache *cache; /* shared by the streams of a process */
+	uint32_t epoch_hint;
+	uint32_t from_epoch, until_epoch; /* the nodes below hold for these epochs */
+	uint32_t depth;
+	uint32_t nodes[READ_STACK_MAX];
+};
+
+#define REPLAY_CACHE_BITS 13
+struct replay_frame_cache {
+	struct {
+		uint64_t pc;
+		uint32_t frame, from_epoch, until_epoch; /* empty while until_epoch is 0 */
+	} entries[1 << REPLAY_CACHE_BITS];
+};
+
+/* A read_stack_taker (read/events.h): context is a struct replay_way. */
+uint32_t replay_stack_take(void *context, const struct read_cursor *cursor, int64_t time);
+
+#endif

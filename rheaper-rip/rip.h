@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The main job: profile directories in, one database out.
+ */
+#ifndef RIP_H
+#define RIP_H
+
+#include "fault.h"
+#include "symbols/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rip_options {
+	const char *const *directories;
+	size_t count;			       /* at least 1 */
+	const char *database;		       /* made anew */
+	bool force;			       /* replace a file that is there */
+	const struct symbols_options *symbols; /* NULL: leave the names out */
+	void (*warn)(const char *text); /* told one line without its newline for everything that is odd but no failure; may be NULL */
+};
+
+/* 0, or -1 with fault filled. The database appears whole or not at all. Not reentrant: see rip_unfinished. */
+int rip_run(const struct rip_options *options, struct fault *fault);
+
+/* The file under construction, to be unlinked by a signal handler that ends the process; NULL while there is none. */
+extern const char *volatile rip_unfinished;
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The versions that a database carries.
+ */
+#ifndef STORE_VERSION_H
+#define STORE_VERSION_H
+
+#include "config.h"
+
+#define STORE_SCHEMA_VERSION 1 /* = PRAGMA user_version in schema.sql */
+
+#define STORE_RIP_VERSION PACKAGE_VERSION
+
+#endif
