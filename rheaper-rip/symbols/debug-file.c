@@ -112,7 +112,7 @@ static struct symbols_elf *by_link(const struct symbols_options *options, const 
 	strcpy(home, module_path);
 	directory = dirname(home);
 	for (size_t i = 0; root(options, i, path, sizeof path); i++)
-		if ((file = belongs(open_path("%s/%s/%s", path, directory, link), module, crc)) ||
+		if ((file = belongs(open_path("%s%s%s/%s", path, directory[0] == '/' ? "" : "/", directory, link), module, crc)) ||
 		    (file = belongs(open_path("%s/%s", path, link), module, crc)))
 			return file;
 	return NULL;
