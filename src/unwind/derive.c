@@ -5,7 +5,7 @@
  * The rules of nearly all code fit as they are. Expressions are evaluated once, symbolically: those of realigned frames, of the PLT and of
  * glibc's signal trampoline come down to a register plus an offset, or to what lies there.
  */
-#include "unwind/rows.h"
+#include "unwind/derive.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -57,7 +57,8 @@ static struct value binary(uint8_t op, struct value a, struct value b)
 		return result;
 	if (a.base <= FP && (op == OP_PLUS || op == OP_MINUS)) {
 		result.base = a.base;
-		result.offset = (int64_t)(op == OP_PLUS ? (uint64_t)a.offset + (uint64_t)b.offset : (uint64_t)a.offset - (uint64_t)b.offset);
+		result.offset =
+		    (int64_t)(op == OP_PLUS ? (uint64_t)a.offset + (uint64_t)b.offset : (uint64_t)a.offset - (uint64_t)b.offset);
 	} else if (a.base == NUMBER) {
 		result.base = NUMBER;
 		if (op == OP_AND)
@@ -194,7 +195,7 @@ static bool is_offset(int64_t offset, int64_t limit)
 	return offset % 8 == 0 && offset < limit && offset > -limit;
 }
 
-static struct rh_row row_from(const struct rh_cfi *cfi, const uint8_t *end, uintptr_t code)
+struct rh_row rh_row_from(const struct rh_cfi *cfi, const uint8_t *end, uintptr_t code)
 {
 	const struct rh_row hard = {.kind = RH_ROW_HARD};
 	struct rh_row row = {.fp_offset = RH_FP_KEPT};
@@ -252,11 +253,17 @@ struct rh_row rh_row_make(uintptr_t code)
 	if (rh_find_object(code, &object)) {
 		switch (rh_cfi_find(&object, code, &cfi)) {
 		case RH_CFI_FOUND:
-			return row_from(&cfi, object.end, code);
+			return rh_row_from(&cfi, object.end, code);
 		case RH_CFI_UNSUPPORTED:
 			return (struct rh_row){.kind = RH_ROW_HARD};
 		case RH_CFI_NONE:
-			break;
+			if (is_restorer(code, object.end))
+				return (struct rh_row){.kind = RH_ROW_SIGNAL};
+			/* Nothing here, but a function begins at the return address: it was not called from there. The bottom of a
+			 * stack that was made by hand looks so; makecontext(3) lets its functions return to one that goes on to uc_link. */
+			if (rh_cfi_find(&object, code + 1, &cfi) == RH_CFI_FOUND)
+				return (struct rh_row){.kind = RH_ROW_END};
+			return lost;
 		}
 	}
 	if (object.start && is_restorer(code, object.end))

@@ -60,8 +60,8 @@ struct cie {
 	struct rh_bytes instructions;
 	uint64_t code_factor;
 	int64_t data_factor;
-	uint8_t encoding;  /* of the pcs in its FDEs */
-	bool augmented;    /* its FDEs have augmentation data to skip */
+	uint8_t encoding; /* of the pcs in its FDEs */
+	bool augmented;	  /* its FDEs have augmentation data to skip */
 	bool signal_frame;
 };
 
@@ -362,7 +362,8 @@ static void set_cfa(struct rh_rule *cfa, uint64_t reg, int64_t offset)
 	cfa->offset = offset;
 }
 
-/* Runs instructions up to the row that is in force at the pc. `initial`: the state after the CIE's, for restore; NULL while running those. */
+/* Runs instructions up to the row that is in force at the pc. `initial`: the state after the CIE's, for restore; NULL while running those.
+ */
 static bool run(struct rh_bytes bytes, const struct cie *cie, uint64_t location, uintptr_t pc, struct rh_cfi *cfi,
 		const struct rh_cfi *initial)
 {

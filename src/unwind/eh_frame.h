@@ -14,7 +14,7 @@
 
 /* The object (program, library, vDSO) that holds a pc. */
 struct rh_object {
-	const uint8_t *start;  /* its readable bytes: [start, end) */
+	const uint8_t *start; /* its readable bytes: [start, end) */
 	const uint8_t *end;
 	const uint8_t *header; /* its .eh_frame_hdr, within them */
 };
@@ -23,8 +23,8 @@ struct rh_object {
 enum { RH_DWARF_RBP = 6, RH_DWARF_RSP = 7, RH_DWARF_RIP = 16 };
 
 enum rh_rule_kind {
-	RH_RULE_SAME,       /* as in the inner frame; for the CFA: none given */
-	RH_RULE_OFFSET,     /* saved at CFA + offset; for the CFA: the register plus offset */
+	RH_RULE_SAME,	    /* as in the inner frame; for the CFA: none given */
+	RH_RULE_OFFSET,	    /* saved at CFA + offset; for the CFA: the register plus offset */
 	RH_RULE_EXPRESSION, /* saved where the expression says; for the CFA: its value */
 	RH_RULE_UNDEFINED,
 	RH_RULE_OTHER /* in another register, a computed value: more than a walk follows */
@@ -48,7 +48,7 @@ struct rh_cfi {
 
 enum rh_cfi_result {
 	RH_CFI_FOUND,
-	RH_CFI_NONE,       /* nothing describes this pc */
+	RH_CFI_NONE,	   /* nothing describes this pc */
 	RH_CFI_UNSUPPORTED /* damaged, or a form that no compiler for this machine makes */
 };
 

@@ -62,6 +62,22 @@ static bool is_frame(const struct rh_frame *frame, const struct rh_frame *wanted
 	return frame->pc == wanted->pc && (wanted->cfa == 0 || frame->cfa == wanted->cfa);
 }
 
+/* One frame outward, as unw_step says it. On x86-64 libunwind calls the interrupted frame a signal frame, on other machines the frame
+ * inward of it, the trampoline. */
+static int step(unw_cursor_t *cursor, bool *interrupted)
+{
+	int result;
+
+#if defined(__x86_64__)
+	result = unw_step(cursor);
+	*interrupted = result > 0 && unw_is_signal_frame(cursor) > 0;
+#else
+	*interrupted = unw_is_signal_frame(cursor) > 0;
+	result = unw_step(cursor);
+#endif
+	return result;
+}
+
 static void walk(struct job *job)
 {
 	unw_cursor_t cursor;
@@ -78,8 +94,8 @@ static void walk(struct job *job)
 	} while (!is_frame(&frame, &job->at));
 
 	while (job->count < job->max) {
-		bool interrupted = unw_is_signal_frame(&cursor) > 0;
-		int stepped = unw_step(&cursor);
+		bool interrupted;
+		int stepped = step(&cursor, &interrupted);
 
 		if (stepped <= 0) {
 			job->failed = stepped < 0;
@@ -123,8 +139,8 @@ RH_KEEPS_FRAME static void walk_below(struct job *job)
 			 "movq %%rbx, %%rsp"
 			 : "+D"(job)
 			 : "a"(walk), "m"(*(void **)__builtin_frame_address(0))
-			 : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3",
-			   "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+			 : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
+			   "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 #else
 /* No switch is written for this machine: the walk takes the running stack. */

@@ -31,7 +31,7 @@ static struct resident residents[RESIDENTS];
 static unsigned resident_count; /* published last, with release order */
 
 /* Spans of the object with these program headers. False when it has no .eh_frame_hdr. */
-static bool describe(uintptr_t bias, const ElfW(Phdr) *phdr, unsigned count, struct resident *resident)
+static bool describe(uintptr_t bias, const ElfW(Phdr) * phdr, unsigned count, struct resident *resident)
 {
 	uintptr_t start = UINTPTR_MAX, end = 0, code_start = UINTPTR_MAX, code_end = 0, header = 0;
 
@@ -69,7 +69,7 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *resident)
 static bool note_vdso(struct resident *resident)
 {
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Phdr) *phdr;
+	const ElfW(Phdr) * phdr;
 
 	if (!elf)
 		return false;
@@ -133,7 +133,8 @@ bool rh_find_object(uintptr_t pc, struct rh_object *object)
 	if (_dl_find_object) {
 		struct dl_find_object found;
 
-		/* It knows every object of a dynamic program; of a static one nothing, and that has no other way to load code but dlopen. */
+		/* It knows every object of a dynamic program; of a static one nothing, and that has no other way to load code but dlopen.
+		 */
 		if (_dl_find_object((void *)pc, &found) == 0) {
 			*object = (struct rh_object){found.dlfo_map_start, found.dlfo_map_end, found.dlfo_eh_frame};
 			if (object->header)

@@ -10,13 +10,13 @@
 
 /* The CFA of a frame is the stack pointer of the next one outward; its return address lies at CFA - 8. */
 enum rh_row_kind {
-	RH_ROW_SP = 1,  /* CFA = rsp + cfa_offset */
-	RH_ROW_FP,      /* CFA = rbp + cfa_offset */
+	RH_ROW_SP = 1,	/* CFA = rsp + cfa_offset */
+	RH_ROW_FP,	/* CFA = rbp + cfa_offset */
 	RH_ROW_REALIGN, /* CFA = *(rbp + cfa_offset), and rbp was saved at rbp + fp_offset: a frame that aligned its stack */
-	RH_ROW_SIGNAL,  /* a signal's return trampoline: rsp points at the ucontext */
-	RH_ROW_END,     /* the outermost frame */
-	RH_ROW_LOST,    /* nothing describes this code */
-	RH_ROW_HARD     /* described, but in a way that a row cannot express */
+	RH_ROW_SIGNAL,	/* a signal's return trampoline: rsp points at the ucontext */
+	RH_ROW_END,	/* the outermost frame */
+	RH_ROW_LOST,	/* nothing describes this code */
+	RH_ROW_HARD	/* described, but in a way that a row cannot express */
 };
 
 /* fp_offset of a frame that leaves rbp alone. */
@@ -40,7 +40,7 @@ struct rh_row rh_row_make(uintptr_t code);
 #define RH_ROWS_BITS 16 /* 65,536 rows, 1 MB of address space; cc1plus has some thousands of return addresses */
 
 struct rh_rows_entry {
-	uint64_t key;   /* 0: free. Published last, with release order */
+	uint64_t key;	/* 0: free. Published last, with release order */
 	uint64_t value; /* a struct rh_row */
 };
 

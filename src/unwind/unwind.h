@@ -25,14 +25,13 @@ struct rh_frame {
 #define RH_KEEPS_FRAME __attribute__((optimize("no-omit-frame-pointer")))
 #endif
 #if defined(__x86_64__)
-#define RH_CALLER()                                                                                                            \
-	({                                                                                                                     \
-		uintptr_t *fp_ = (uintptr_t *)__builtin_frame_address(0);                                                      \
-		(struct rh_frame){fp_[1], (uintptr_t)(fp_ + 2), fp_[0]};                                                       \
+#define RH_CALLER()                                                       \
+	({                                                                \
+		uintptr_t *fp_ = (uintptr_t *)__builtin_frame_address(0); \
+		(struct rh_frame){fp_[1], (uintptr_t)(fp_ + 2), fp_[0]};  \
 	})
 #else
-#define RH_CALLER()                                                                                                            \
-	((struct rh_frame){(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), 0, 0})
+#define RH_CALLER() ((struct rh_frame){(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), 0, 0})
 #endif
 
 /* One per tracker: memory that a walk may use. Plain data, zeroed by its owner before the first use; used by one walk at a time. */

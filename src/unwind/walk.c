@@ -28,7 +28,8 @@
 #define JUMPS_MAX 32
 
 /* No code lies below: a null pc marks the end of many stacks. */
-#define CODE_MIN 4096
+#define CODE_MIN UINT64_C(4096)
+#define CODE_END (UINT64_C(1) << RH_CODE_BITS)
 
 #define KERNEL_SIGSET_SIZE 8
 
@@ -58,80 +59,105 @@ static inline uintptr_t load(uintptr_t address)
 	return *(const uintptr_t *)address;
 }
 
-__attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *walker, const struct rh_frame *from, uint64_t *pcs,
-							  unsigned max)
+/* The steps that few frames need; apart from the walk, so that its state stays in registers. From the frame outward to the next one; sets
+ * *exact where that one was interrupted. False: the stack ends here. */
+static __attribute__((noinline, no_sanitize("address"))) bool step_rare(struct rh_walker *walker, struct rh_row row, struct rh_frame *frame,
+									uint64_t *exact, unsigned *jumps)
 {
-	uint64_t epoch = rh_rows_epoch();
-	struct rh_frame frame = *from;
+	uintptr_t inner = frame->cfa;
+
+	switch (row.kind) {
+	case RH_ROW_REALIGN: {
+		uintptr_t slot = frame->fp + (uintptr_t)(intptr_t)row.cfa_offset;
+
+		if (!is_near(slot, inner) && !may_jump(slot, jumps))
+			break;
+		frame->cfa = load(slot);
+		if (!is_near(frame->cfa - 8, inner) && !may_jump(frame->cfa - 8, jumps))
+			break;
+		frame->fp = load(frame->fp + (uintptr_t)(intptr_t)row.fp_offset);
+		frame->pc = load(frame->cfa - 8);
+		return true;
+	}
+	case RH_ROW_SIGNAL: {
+		const ucontext_t *context = (const ucontext_t *)inner;
+
+		frame->pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+		frame->fp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+		frame->cfa = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+		*exact = RH_PC_EXACT;
+		if (!may_jump(frame->cfa, jumps))
+			break;
+		return true;
+	}
+	case RH_ROW_HARD: {
+		uint64_t next;
+
+		if (rh_fallback(walker, frame, &next, 1, frame) == 0)
+			return false; /* counted there */
+		*exact = next & RH_PC_EXACT;
+		if (!is_near(frame->cfa, inner) && !may_jump(frame->cfa, jumps))
+			break;
+		return true;
+	}
+	}
+	walker->truncated++;
+	return false;
+}
+
+__attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *walker, const struct rh_frame *from, uint64_t *pcs,
+							   unsigned max)
+{
+	const uint64_t epoch = rh_rows_epoch();
+	uintptr_t pc = from->pc, cfa = from->cfa, fp = from->fp;
+	/* A call may be the last instruction of its function: the caller is where the call is, before the return address. */
+	uintptr_t code = pc - 1;
 	unsigned count = 0, jumps = 0;
-	uint64_t exact = 0;
 
-	for (;;) {
-		struct rh_row row;
-		uintptr_t cfa;
-
-		pcs[count++] = frame.pc | exact;
-		if (count == max)
-			return count;
-		/* A call may be the last instruction of its function: the caller is where the call is, before the return address. */
-		row = rh_row_of(exact ? frame.pc : frame.pc - 1, epoch);
-		exact = 0;
+	pcs[count++] = pc;
+	while (count < max) {
+		struct rh_row row = rh_row_of(code, epoch);
 
 		if (__builtin_expect(row.kind == RH_ROW_SP, 1)) {
-			cfa = frame.cfa + (uintptr_t)(intptr_t)row.cfa_offset;
+			cfa += (uintptr_t)(intptr_t)row.cfa_offset;
+			pc = load(cfa - 8);
 			if (row.fp_offset != RH_FP_KEPT)
-				frame.fp = load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
-			frame.pc = load(cfa - 8);
-		} else if (row.kind == RH_ROW_FP) {
-			cfa = frame.fp + (uintptr_t)(intptr_t)row.cfa_offset;
-			if (__builtin_expect(!is_near(cfa - 8, frame.cfa), 0) && !may_jump(cfa - 8, &jumps))
-				goto lost;
+				fp = load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
+		} else if (__builtin_expect(row.kind == RH_ROW_FP, 1)) {
+			uintptr_t inner = cfa;
+
+			cfa = fp + (uintptr_t)(intptr_t)row.cfa_offset;
+			if (__builtin_expect(!is_near(cfa - 8, inner), 0) && !may_jump(cfa - 8, &jumps)) {
+				walker->truncated++;
+				break;
+			}
+			pc = load(cfa - 8);
 			if (row.fp_offset != RH_FP_KEPT)
-				frame.fp = load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
-			frame.pc = load(cfa - 8);
-		} else if (row.kind == RH_ROW_REALIGN) {
-			uintptr_t slot = frame.fp + (uintptr_t)(intptr_t)row.cfa_offset;
-			uintptr_t saved = frame.fp + (uintptr_t)(intptr_t)row.fp_offset;
-
-			if (!is_near(slot, frame.cfa) && !may_jump(slot, &jumps))
-				goto lost;
-			cfa = load(slot);
-			if (!is_near(cfa - 8, frame.cfa) && !may_jump(cfa - 8, &jumps))
-				goto lost;
-			frame.fp = load(saved);
-			frame.pc = load(cfa - 8);
-		} else if (row.kind == RH_ROW_SIGNAL) {
-			const ucontext_t *context = (const ucontext_t *)frame.cfa;
-
-			frame.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-			frame.fp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
-			cfa = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-			exact = RH_PC_EXACT;
-			if (!may_jump(cfa, &jumps))
-				goto lost;
-		} else if (row.kind == RH_ROW_HARD) {
-			uint64_t next = 0;
-
-			if (rh_fallback(walker, &frame, &next, 1, &frame) == 0)
-				return count;
-			exact = next & RH_PC_EXACT;
-			cfa = frame.cfa;
-			if (!is_near(cfa, from->cfa) && !may_jump(cfa, &jumps))
-				goto lost;
+				fp = load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
 		} else if (row.kind == RH_ROW_END) {
-			return count;
+			break;
 		} else {
-			goto lost;
+			struct rh_frame frame = {pc, cfa, fp};
+			uint64_t exact = 0;
+
+			if (!step_rare(walker, row, &frame, &exact, &jumps))
+				break;
+			pc = frame.pc;
+			cfa = frame.cfa;
+			fp = frame.fp;
+			if (exact && pc >= CODE_MIN && pc < CODE_END) {
+				pcs[count++] = pc | exact;
+				code = pc;
+				continue;
+			}
 		}
-		frame.cfa = cfa;
-		if (__builtin_expect(frame.pc - CODE_MIN >= (UINT64_C(1) << RH_CODE_BITS) - CODE_MIN, 0)) {
-			if (frame.pc < CODE_MIN)
-				return count;
-			goto lost;
+		if (__builtin_expect(pc - CODE_MIN >= CODE_END - CODE_MIN, 0)) {
+			walker->truncated += pc >= CODE_END;
+			break;
 		}
+		pcs[count++] = pc;
+		code = pc - 1;
 	}
-lost:
-	walker->truncated++;
 	return count;
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One stack, walked three times: by rh_unwind, by libunwind and by libgcc's unwinder.
+ */
+#ifndef TESTS_UNWIND_COMPARE_H
+#define TESTS_UNWIND_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STACK_MAX 512
+
+struct stack {
+	unsigned count;
+	uint64_t pcs[STACK_MAX]; /* as rh_unwind writes them */
+};
+
+struct comparison {
+	struct stack ours, libunwind, libgcc;
+	unsigned kinds;     /* bit 1 << kind for each kind of row that was met (unwind/rows.h) */
+	uint64_t truncated; /* of this walk */
+	uint64_t fallbacks;
+};
+
+/* What the last compare_here of this thread found. */
+extern __thread struct comparison compared;
+
+/* Call once, before all else. */
+void compare_init(void);
+
+/* Walks the stack of the caller. Async-signal-safe enough for handlers of signals that are raised at chosen places. */
+void compare_here(void);
+
+/* The same for a frame that is given, which must be on the stack. */
+void compare_from(const struct rh_frame *from);
+
+bool compare_agreed(void);
+
+/* The last comparison agreed, as a cmocka assertion that shows the difference. */
+void assert_agreed(void);
+
+/* That a function with this name is on our stack of the last comparison, and how many times. */
+unsigned times_on_stack(void (*function)(void), unsigned size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
