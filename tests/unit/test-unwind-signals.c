@@ -64,13 +64,13 @@ static void agrees_from_a_handler_on_the_same_stack(void **state)
 	assert_int_equal(compared.truncated, 0);
 }
 
-static void with_alternate_stack(size_t size, bool above)
+static void with_alternate_stack(size_t size, bool is_static)
 {
-	/* Once below and once above the main stack's addresses is not to be had; below and in static memory is. */
+	/* Below the main stack, as mappings are, and in static memory. */
 	static char memory[65536];
 	stack_t stack = {.ss_size = size}, none = {.ss_flags = SS_DISABLE};
 
-	stack.ss_sp = above ? memory : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack.ss_sp = is_static ? memory : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_int_equal(sigaltstack(&stack, NULL), 0);
 	handle(SIGUSR1, on_signal, SA_ONSTACK);
 	shape_mix(20, raise_usr1);
@@ -173,7 +173,7 @@ static void a_call_of_a_null_pointer_ends_the_stack(void **state)
 }
 
 /* Single steps: a trap after each instruction, and a comparison in its handler. */
-static unsigned stepped, step_disagreed;
+static unsigned stepped, step_disagreed, step_undecided;
 static uint64_t step_truncated;
 static struct comparison first_disagreement;
 
@@ -184,8 +184,11 @@ static void on_trap(int number)
 	(void)number;
 	compare_here();
 	stepped++;
-	step_truncated += compared.truncated;
-	if (!compare_agreed() && step_disagreed++ == 0)
+	if (compare_undecided())
+		step_undecided++;
+	else
+		step_truncated += compared.truncated;
+	if (!compare_agreed() && !compare_undecided() && step_disagreed++ == 0)
 		first_disagreement = compared;
 	errno = saved_errno;
 }
@@ -210,7 +213,7 @@ FLAG_FUNCTION(clear_trap_flag, "andq $-0x101");
 static void single_step(void (*call)(callback), callback next)
 {
 	handle(SIGTRAP, on_trap, 0);
-	stepped = step_disagreed = 0;
+	stepped = step_disagreed = step_undecided = 0;
 	step_truncated = 0;
 	set_trap_flag();
 	call(next);
@@ -233,6 +236,8 @@ static void agrees_at_every_instruction_of_every_shape(void **state)
 		single_step(shapes[i].call, nothing);
 		assert_true(stepped > 10);
 		assert_int_equal(step_truncated, 0);
+		/* In the last two instructions of a realigned frame gcc's rule for rbp is not true any more. */
+		assert_in_range(step_undecided, 0, 2);
 	}
 }
 
@@ -254,6 +259,7 @@ static void agrees_at_every_instruction_through_the_plt_and_the_resolver(void **
 	single_step(call_libc, nothing);
 	assert_true(stepped > 100);
 	assert_int_equal(step_truncated, 0);
+	assert_int_equal(step_undecided, 0);
 }
 
 static ucontext_t main_context, coroutine_context;

@@ -134,6 +134,12 @@ bool compare_agreed(void)
 	return compared.ours.count > 0 && same(&compared.ours, &compared.libunwind) && same(&compared.ours, &compared.libgcc);
 }
 
+bool compare_undecided(void)
+{
+	return !same(&compared.libunwind, &compared.libgcc) &&
+	       (same(&compared.ours, &compared.libunwind) || same(&compared.ours, &compared.libgcc));
+}
+
 static void show(const char *who, const struct stack *stack)
 {
 	print_message("%-10s", who);

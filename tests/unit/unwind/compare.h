@@ -42,6 +42,9 @@ void compare_from(const struct rh_frame *from);
 
 bool compare_agreed(void);
 
+/* The two others did not agree with each other, and we agreed with one of them. */
+bool compare_undecided(void);
+
 /* The last comparison agreed, as a cmocka assertion that shows the difference. */
 void assert_agreed(void);
 
