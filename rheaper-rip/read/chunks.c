@@ -301,7 +301,7 @@ static int order(struct read_chunks *found, struct fault *fault)
 	for (size_t i = 0; i < found->count; i++) {
 		struct read_chunk_stream key = {.number = found->chunks[i].head.stream}, *stream;
 
-		stream = bsearch(&key, found->streams, slots, sizeof key, by_number);
+		stream = slots ? bsearch(&key, found->streams, slots, sizeof key, by_number) : NULL;
 		if (!stream)
 			stream = stream_of(found, key.number);
 		if (!stream)

@@ -24,14 +24,17 @@ static const char schema[] =
 
 int store_failed(struct store *store)
 {
-	int code = store->db ? sqlite3_errcode(store->db) : SQLITE_NOMEM;
-	int error = store->db ? sqlite3_system_errno(store->db) : 0;
+	int code = store->db ? sqlite3_errcode(store->db) : SQLITE_NOMEM, error = 0;
 
 	if (code == SQLITE_FULL)
-		return fault_set(store->fault, store->name, FAULT_NOWHERE, "%s", strerror(error ? error : ENOSPC));
-	if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && error)
-		return fault_set(store->fault, store->name, FAULT_NOWHERE, "%s", strerror(error));
-	return fault_set(store->fault, store->name, FAULT_NOWHERE, "%s", store->db ? sqlite3_errmsg(store->db) : strerror(ENOMEM));
+		error = ENOSPC;
+	else if (code == SQLITE_CANTOPEN)
+		error = sqlite3_system_errno(store->db);
+	else if (code == SQLITE_IOERR) /* the file's own memory of it: what followed has overwritten errno */
+		sqlite3_file_control(store->db, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+	if (!store->db)
+		return fault_memory(store->fault);
+	return fault_set(store->fault, store->name, FAULT_NOWHERE, "%s", error ? strerror(error) : sqlite3_errmsg(store->db));
 }
 
 int store_run(struct store *store, const char *sql)

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command as its users see it: exit status, what it prints, and what it leaves behind.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "support/database.h"
+#include "support/log-maker.h"
+
+#define COMMAND "rheaper-rip/rheaper-rip"
+
+static char printed[65536], complained[65536];
+
+/* A path in the test's directory; good for seven more calls. */
+static char *in(struct test *test, const char *name)
+{
+	static char paths[8][4200];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+
+	snprintf(path, sizeof paths[0], "%s/%s", test->directory, name);
+	return path;
+}
+
+static void slurp(const char *path, char *text, size_t size)
+{
+	FILE *f = fopen(path, "rb");
+
+	assert_non_null(f);
+	text[fread(text, 1, size - 1, f)] = '\0';
+	fclose(f);
+}
+
+static pid_t start(struct test *test, const char *const *arguments, rlim_t file_size)
+{
+	const char *argv[16] = {"rheaper-rip"};
+	pid_t child;
+
+	for (size_t i = 0; arguments[i]; i++)
+		argv[i + 1] = arguments[i];
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct rlimit limit = {file_size, file_size};
+		int out = open(in(test, "out"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+		int err = open(in(test, "err"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+		if (dup2(out, 1) < 0 || dup2(err, 2) < 0 || setrlimit(RLIMIT_FSIZE, &limit))
+			_exit(100);
+		execv(COMMAND, (char *const *)argv);
+		_exit(101);
+	}
+	return child;
+}
+
+static int finish(struct test *test, pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	slurp(in(test, "out"), printed, sizeof printed);
+	slurp(in(test, "err"), complained, sizeof complained);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int run(struct test *test, const char *const *arguments)
+{
+	return finish(test, start(test, arguments, RLIM_INFINITY));
+}
+
+#define RUN(test, ...) run(test, (const char *const[]){__VA_ARGS__, NULL})
+
+static void make_profile(struct test *test)
+{
+	struct maker *maker = maker_new(test->directory, "rip-1");
+
+	maker_alloc(maker_stream(maker, 0, 1, 100), 10, RH_CALL_MALLOC, 16, 1, MAKER_STACK(1));
+	maker_finish(maker);
+}
+
+/* The files in the test's directory whose names begin like the database's. */
+static unsigned databases(struct test *test)
+{
+	DIR *directory = opendir(test->directory);
+	unsigned found = 0;
+
+	assert_non_null(directory);
+	for (struct dirent *entry; (entry = readdir(directory));)
+		found += !strncmp(entry->d_name, "profile.db", 10);
+	closedir(directory);
+	return found;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void assert_complaint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void assert_complaint(const char *format, ...)
+{
+	char expected[8500];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(expected, sizeof expected, format, list);
+	va_end(list);
+	assert_string_equal(complained, expected);
+}
+
+static void done_is_0_and_silent(void **state)
+{
+	struct test *test = *state;
+
+	make_profile(test);
+	assert_int_equal(RUN(test, in(test, "rip-1"), test->database), 0);
+	assert_string_equal(complained, "");
+	assert_string_equal(printed, "");
+	assert_int_equal(databases(test), 1);
+}
+
+static void wrong_usage_is_2(void **state)
+{
+	struct test *test = *state;
+
+	assert_int_equal(RUN(test, "--no-such-option"), 2);
+	assert_int_equal(RUN(test, NULL), 2);
+	assert_complaint("rheaper-rip: no profile directory and no database given\nTry 'rheaper-rip --help'.\n");
+	assert_int_equal(RUN(test, "rip-1"), 2);
+	assert_complaint("rheaper-rip: no database given\nTry 'rheaper-rip --help'.\n");
+}
+
+static void help_and_version_go_to_stdout(void **state)
+{
+	struct test *test = *state;
+
+	assert_int_equal(RUN(test, "--help"), 0);
+	assert_non_null(strstr(printed, "Usage: rheaper-rip [OPTION]... DIR... DATABASE\n"));
+	assert_string_equal(complained, "");
+	assert_int_equal(RUN(test, "--version"), 0);
+	assert_string_equal(printed, "rheaper-rip " PACKAGE_VERSION "\n");
+}
+
+static void an_existing_file_is_refused_and_left_alone(void **state)
+{
+	struct test *test = *state;
+	char text[100];
+
+	make_profile(test);
+	write_file(test->database, "precious");
+	assert_int_equal(RUN(test, in(test, "rip-1"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: File exists (-f replaces it)\n", test->database);
+	slurp(test->database, text, sizeof text);
+	assert_string_equal(text, "precious");
+	assert_int_equal(databases(test), 1);
+}
+
+static void force_replaces_an_existing_file(void **state)
+{
+	struct test *test = *state;
+	char text[100];
+
+	make_profile(test);
+	write_file(test->database, "precious");
+	assert_int_equal(RUN(test, "-f", in(test, "rip-1"), test->database), 0);
+	slurp(test->database, text, sizeof text);
+	assert_string_equal(text, "SQLite format 3");
+	assert_int_equal(databases(test), 1);
+}
+
+static void what_is_no_profile_is_refused_with_the_reason(void **state)
+{
+	struct test *test = *state;
+
+	assert_int_equal(RUN(test, in(test, "missing"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: No such file or directory\n", in(test, "missing"));
+	write_file(in(test, "file"), "");
+	assert_int_equal(RUN(test, in(test, "file"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: not a profile: not a directory\n", in(test, "file"));
+	assert_int_equal(mkdir(in(test, "rip-9"), 0700), 0);
+	assert_int_equal(RUN(test, in(test, "rip-9"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: not a profile: it has no file manifest\n", in(test, "rip-9"));
+	write_file(in(test, "rip-9/manifest"), "format=7\n");
+	assert_int_equal(RUN(test, in(test, "rip-9"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: format version 7 is not supported, only 1\n", in(test, "rip-9/manifest"));
+	assert_int_equal(databases(test), 0);
+}
+
+static void a_log_that_cannot_be_read_is_told(void **state)
+{
+	struct test *test = *state;
+
+	make_profile(test);
+	assert_int_equal(symlink("/nonexistent", in(test, "rip-1/log-7")), 0);
+	assert_int_equal(RUN(test, in(test, "rip-1"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: No such file or directory\n", in(test, "rip-1/log-7"));
+	assert_int_equal(databases(test), 0);
+}
+
+static void a_target_that_cannot_be_made_is_told(void **state)
+{
+	struct test *test = *state;
+
+	make_profile(test);
+	assert_int_equal(RUN(test, in(test, "rip-1"), in(test, "no/profile.db")), 1);
+	assert_complaint("rheaper-rip: %s: No such file or directory\n", in(test, "no/profile.db"));
+	assert_int_equal(RUN(test, "-f", in(test, "rip-1"), test->directory), 1);
+	assert_complaint("rheaper-rip: %s: Is a directory\n", test->directory);
+}
+
+static void no_room_for_the_database_is_told_and_leaves_nothing(void **state)
+{
+	struct test *test = *state;
+	const char *const arguments[] = {in(test, "rip-1"), test->database, NULL};
+
+	make_profile(test);
+	assert_int_equal(finish(test, start(test, arguments, 65536)), 1);
+	assert_complaint("rheaper-rip: %s: File too large\n", test->database);
+	assert_int_equal(databases(test), 0);
+}
+
+static void warnings_are_lines_and_quiet_drops_them(void **state)
+{
+	struct test *test = *state;
+
+	make_profile(test);
+	write_file(in(test, "rip-1/log-3"), "garbage that is longer than the header of a chunk, which takes sixty-four bytes");
+	assert_int_equal(RUN(test, in(test, "rip-1"), test->database), 0);
+	assert_complaint("rheaper-rip: warning: %s: passed over damage in the log: 1 place\n", in(test, "rip-1"));
+	assert_int_equal(RUN(test, "-q", "-f", in(test, "rip-1"), test->database), 0);
+	assert_string_equal(complained, "");
+}
+
+static void names_with_control_characters_cannot_break_the_line(void **state)
+{
+	struct test *test = *state;
+
+	assert_int_equal(RUN(test, "rip\n\033[2J", test->database), 1);
+	assert_complaint("rheaper-rip: rip??[2J: No such file or directory\n");
+}
+
+static void strange_names_are_only_names(void **state)
+{
+	struct test *test = *state;
+	char target[4300];
+
+	make_profile(test);
+	snprintf(target, sizeof target, "%s/profile.db?mode=memory&x=%%41'\"", test->directory);
+	assert_int_equal(RUN(test, in(test, "rip-1"), target), 0);
+	assert_int_equal(access(target, F_OK), 0);
+}
+
+/* Whether the command has begun to write. */
+static bool writes(struct test *test, pid_t child)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "profile.db.tmp-%ld", (long)child);
+	return !access(in(test, name), F_OK);
+}
+
+static bool has_ended(pid_t child)
+{
+	siginfo_t info = {0};
+
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return info.si_pid;
+}
+
+static void signals_leave_nothing_behind(void **state)
+{
+	static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+	struct test *test = *state;
+	char profile[4200];
+	const char *const arguments[] = {"-f", profile, test->database, NULL};
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	snprintf(profile, sizeof profile, "%s", maker_path(maker));
+	for (uint64_t i = 0; i < 1000000; i++) { /* work for half a second */
+		maker_alloc(stream, i * 10, RH_CALL_MALLOC, i * 16, i, MAKER_STACK(1));
+		if (maker_length(stream) > 200000)
+			maker_flush(stream);
+	}
+	maker_finish(maker);
+	for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+		pid_t child = start(test, arguments, RLIM_INFINITY);
+
+		while (!writes(test, child) && !has_ended(child))
+			usleep(100);
+		assert_int_equal(kill(child, deadly[i]), 0);
+		assert_int_equal(finish(test, child), -deadly[i]);
+		assert_int_equal(databases(test), 0);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, test_setup, test_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(done_is_0_and_silent),
+	    TEST(wrong_usage_is_2),
+	    TEST(help_and_version_go_to_stdout),
+	    TEST(an_existing_file_is_refused_and_left_alone),
+	    TEST(force_replaces_an_existing_file),
+	    TEST(what_is_no_profile_is_refused_with_the_reason),
+	    TEST(a_log_that_cannot_be_read_is_told),
+	    TEST(a_target_that_cannot_be_made_is_told),
+	    TEST(no_room_for_the_database_is_told_and_leaves_nothing),
+	    TEST(warnings_are_lines_and_quiet_drops_them),
+	    TEST(names_with_control_characters_cannot_break_the_line),
+	    TEST(strange_names_are_only_names),
+	    TEST(signals_leave_nothing_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
