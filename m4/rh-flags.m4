@@ -11,12 +11,14 @@ AC_DEFUN([RH_WITHOUT_LTO], [
 
 # RH_WRAP_FLAGS(FILE): WRAP_LDFLAGS = one word, -Wl,--wrap=NAME,--wrap=NAME..., for the names in FILE: one a line, # begins a comment. One word, because
 # pkg-config, CMake and libtool drop repeated words and reorder others.
+# The last of them, -u,__wrap_malloc, takes the wrappers out of the archive in any case: libraries that the linker reads later, libc.a too, refer to them.
 AC_DEFUN([RH_WRAP_FLAGS], [
 	rh_names=`$SED -e 's/@%:@.*//' -e '/^$/d' "$srcdir/$1"`
 	WRAP_LDFLAGS=-Wl
 	for rh_name in $rh_names; do
 		WRAP_LDFLAGS="$WRAP_LDFLAGS,--wrap=$rh_name"
 	done
+	WRAP_LDFLAGS="$WRAP_LDFLAGS,-u,__wrap_malloc"
 	AC_SUBST([WRAP_LDFLAGS])
 	AC_SUBST([CONFIG_STATUS_DEPENDENCIES], ['$(top_srcdir)/$1'])
 ])

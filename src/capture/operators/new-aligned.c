@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * operator new(std::size_t, std::align_val_t)
+ */
+#include "config.h"
+
+#include "capture/operators/operators.h"
+
+void *_ZnwmSt11align_val_t(size_t size, size_t alignment)
+{
+	return rh_intercept_new_aligned(size, alignment, RH_CALL_NEW_ALIGNED);
+}
+
+void *rh_operator_new_aligned(size_t size, size_t alignment) __attribute__((alias("_ZnwmSt11align_val_t")));
