@@ -25,7 +25,7 @@
 #include "log/format.h"
 
 #define STACK_SIZE (64 * 1024)
-#define GUARD_SIZE (16 * 1024) /* below the stack; a whole page on every machine that has rows */
+#define GUARD_SIZE (64 * 1024) /* below the stack; whole pages on every machine */
 #define MAPPING_SIZE (GUARD_SIZE + STACK_SIZE)
 
 /* The kernel's signal set, which is smaller than libc's. */
@@ -78,6 +78,20 @@ static int step(unw_cursor_t *cursor, bool *interrupted)
 	return result;
 }
 
+/* How often code was forgotten, and how often libunwind had been told when it was last used. It is told late: its flush is not safe in
+ * signal handlers, and who never gets here leaves the program's own use of libunwind alone. */
+static unsigned forgotten, told;
+
+static void tell_libunwind(void)
+{
+	unsigned now = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&told, __ATOMIC_RELAXED) == now)
+		return;
+	unw_flush_cache(unw_local_addr_space, 0, 0);
+	__atomic_store_n(&told, now, __ATOMIC_RELEASE);
+}
+
 static void walk(struct job *job)
 {
 	unw_cursor_t cursor;
@@ -85,6 +99,7 @@ static void walk(struct job *job)
 	unsigned approach = 0;
 
 	job->failed = true;
+	tell_libunwind();
 	if (unw_init_local(&cursor, &job->context) < 0)
 		return;
 	do {
@@ -215,7 +230,7 @@ __attribute__((noinline)) unsigned rh_fallback(struct rh_walker *walker, const s
 
 void rh_fallback_forget(void)
 {
-	unw_flush_cache(unw_local_addr_space, 0, 0);
+	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
 }
 
 void rh_fallback_release(struct rh_walker *walker)

@@ -2,6 +2,8 @@
  *
  * Rows: how to get from the frame at a code address to the next one outward. Each is made once from .eh_frame and kept in one global
  * table that all threads read and fill without a lock, signal handlers among them.
+ *
+ * x86-64 only. On other machines libunwind walks (unwind/fallback.h).
  */
 #ifndef RH_ROWS_H
 #define RH_ROWS_H

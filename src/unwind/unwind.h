@@ -38,14 +38,18 @@ struct rh_frame {
 struct rh_walker {
 	void *private_stack; /* mapped at the first fallback to libunwind; kept until rh_walker_release */
 	uint64_t truncated;  /* walks that ended early because a frame could not be understood */
-	uint64_t fallbacks;  /* walks that libunwind made */
+	uint64_t fallbacks;  /* times that libunwind had to help: one for each frame that no row expresses */
 };
 
-/* Writes return addresses to pcs, innermost (from->pc) first, at most max (>= 1). A pc that was interrupted by a signal carries
+/* The stack ends where code has no call frame information (counted in truncated). What the rows of unwind/rows.h cannot express is left to
+ * libunwind in the shared library, and ends the stack in the static one.
+ *
+ * Writes return addresses to pcs, innermost (from->pc) first, at most max (>= 1). A pc that was interrupted by a signal carries
  * RH_PC_EXACT (log/format.h). Returns how many. Never fails: in doubt the stack ends early. */
 unsigned rh_unwind(struct rh_walker *walker, const struct rh_frame *from, uint64_t *pcs, unsigned max);
 
-/* Code was unloaded or replaced: forget everything that was learnt about it. Callable at any time, from any thread. */
+/* Code was unloaded or replaced: forget everything that was learnt about it. Call when it is gone, before other code may take its place.
+ * Callable at any time, from any thread, signal handlers included. Walks that are under way are not disturbed. */
 void rh_unwind_forget(void);
 
 /* How many times a return address had to be looked up in .eh_frame. Grows when code is reached that was never seen: the module list may

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "unwind/compare.h"
+#include "unwind/fallback.h"
 #include "unwind/rows.h"
 #include "unwind/shapes.h"
 
@@ -26,7 +27,7 @@
 #define STATIC_WALK UNWIND_BUILD_DIR "/static-walk"
 
 /* Loads one of the two, calls through it and unloads it. Returns the address of its function. */
-static void *call_through(const char *path)
+static void *call_through(const char *path, callback next)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	void (*function)(callback);
@@ -35,7 +36,7 @@ static void *call_through(const char *path)
 		fail_msg("%s", dlerror());
 	*(void **)&function = dlsym(library, "call_through");
 	assert_non_null(function);
-	function(compare_here);
+	function(next);
 	assert_int_equal(dlclose(library), 0);
 	return *(void **)&function;
 }
@@ -47,12 +48,42 @@ static void another_library_at_the_same_address_is_walked_rightly_after_forget(v
 
 	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
-		void *function = call_through(i % 2 ? SECOND : FIRST);
+		void *function = call_through(i % 2 ? SECOND : FIRST, compare_here);
 
 		assert_true(compared.ours.count > 3);
-		/* Only we were told; libunwind's caches are flushed by the same call. */
 		assert_agreed();
 		assert_int_equal(compared.truncated, 0);
+		same_address += function == before;
+		before = function;
+		compare_forget();
+	}
+	assert_true(same_address > 0);
+}
+
+static struct rh_frame stepped_from, stepped_to;
+static unsigned stepped;
+
+RH_KEEPS_FRAME __attribute__((noinline)) static void step_by_libunwind(void)
+{
+	struct rh_walker walker = {0};
+	uint64_t pc;
+
+	stepped_from = RH_CALLER();
+	stepped = rh_fallback(&walker, &stepped_from, &pc, 1, &stepped_to);
+	rh_walker_release(&walker);
+}
+
+static void libunwind_is_told_what_to_forget(void **state)
+{
+	unsigned same_address = 0;
+	void *before = NULL;
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		void *function = call_through(i % 2 ? SECOND : FIRST, step_by_libunwind);
+
+		assert_int_equal(stepped, 1);
+		assert_int_equal(stepped_to.cfa - stepped_from.cfa, (i % 2 ? 1032 : 264) + 8);
 		same_address += function == before;
 		before = function;
 		rh_unwind_forget();
@@ -121,7 +152,7 @@ static void a_row_is_not_found_again_when_the_epochs_have_come_round(void **stat
 #define ROUNDS 400
 
 static pthread_barrier_t barrier;
-static volatile bool forgetting;
+static bool forgetting;
 
 struct worker {
 	pthread_t thread;
@@ -161,7 +192,7 @@ static void *work(void *argument)
 
 static void *forget_all_the_time(void *unused)
 {
-	while (forgetting) {
+	while (__atomic_load_n(&forgetting, __ATOMIC_RELAXED)) {
 		rh_unwind_forget();
 		usleep(20);
 	}
@@ -176,7 +207,7 @@ static void many_threads_learn_and_forget_at_once(void **state)
 	(void)state;
 	rh_unwind_forget();
 	pthread_barrier_init(&barrier, NULL, THREADS);
-	forgetting = true;
+	__atomic_store_n(&forgetting, true, __ATOMIC_RELAXED);
 	assert_int_equal(pthread_create(&forgetter, NULL, forget_all_the_time, NULL), 0);
 	for (unsigned i = 0; i < THREADS; i++) {
 		workers[i].depth = 20 + i % 3 * 7;
@@ -184,7 +215,7 @@ static void many_threads_learn_and_forget_at_once(void **state)
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
-	forgetting = false;
+	__atomic_store_n(&forgetting, false, __ATOMIC_RELAXED);
 	pthread_join(forgetter, NULL);
 	for (unsigned i = 0; i < THREADS; i++) {
 		assert_true(workers[i].expected.count > workers[i].depth);
@@ -254,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_library_at_the_same_address_is_walked_rightly_after_forget),
+		cmocka_unit_test(libunwind_is_told_what_to_forget),
 		cmocka_unit_test(more_code_than_the_table_holds_is_still_answered),
 		cmocka_unit_test(a_row_is_not_found_again_when_the_epochs_have_come_round),
 		cmocka_unit_test(many_threads_learn_and_forget_at_once),

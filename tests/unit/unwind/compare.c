@@ -124,6 +124,12 @@ RH_KEEPS_FRAME __attribute__((noinline)) void compare_here(void)
 	compare_from(&from);
 }
 
+void compare_forget(void)
+{
+	rh_unwind_forget();
+	unw_flush_cache(unw_local_addr_space, 0, 0);
+}
+
 static bool same(const struct stack *a, const struct stack *b)
 {
 	return a->count == b->count && memcmp(a->pcs, b->pcs, a->count * sizeof(a->pcs[0])) == 0;

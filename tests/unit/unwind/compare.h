@@ -40,6 +40,9 @@ void compare_here(void);
 /* The same for a frame that is given, which must be on the stack. */
 void compare_from(const struct rh_frame *from);
 
+/* rh_unwind_forget, and libunwind is told too. */
+void compare_forget(void);
+
 bool compare_agreed(void);
 
 /* The two others did not agree with each other, and we agreed with one of them. */

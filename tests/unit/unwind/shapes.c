@@ -15,7 +15,8 @@
 #define OPTIMIZED __attribute__((optimize("O2", "omit-frame-pointer"), noinline))
 #endif
 
-static volatile unsigned sink, amount = 40;
+static __thread volatile unsigned sink;
+static volatile unsigned amount = 40;
 
 /* Something after the call, so that it is no tail call. */
 #define AFTER() (sink++)
