@@ -148,8 +148,8 @@ struct symbols_elf *symbols_debug_file_shared(const struct symbols_options *opti
 	/* A relative link counts from where the file really lies, as .build-id/ is often a tree of symbolic links. */
 	if (!realpath(debug_file->path, beside))
 		strcpy(beside, debug_file->path);
-	struct symbols_elf *file = link[0] == '/' ? open_path("%s%s", options->sysroot ? options->sysroot : "", link)
-						  : open_path("%s/%s", dirname(beside), link);
+	struct symbols_elf *file =
+	    link[0] == '/' ? open_path("%s%s", options->sysroot ? options->sysroot : "", link) : open_path("%s/%s", dirname(beside), link);
 
 	if (file && symbols_elf_same_build_id(file, id.at, id.size))
 		return file;

@@ -20,11 +20,11 @@ static inline bool dwarf_gave(Dwarf_Debug debug, int result, Dwarf_Error error)
 }
 
 /* Calls a libdwarf function that ends in a Dwarf_Error *; debug is whose error it would be. */
-#define DWARF_CALL(debug, function, ...) \
-	({ \
-		Dwarf_Error error_ = NULL; \
+#define DWARF_CALL(debug, function, ...)                      \
+	({                                                    \
+		Dwarf_Error error_ = NULL;                    \
 		int result_ = function(__VA_ARGS__, &error_); \
-		dwarf_gave(debug, result_, error_); \
+		dwarf_gave(debug, result_, error_);           \
 	})
 
 /* Everything that is freed by hand is not also kept in libdwarf's own tree of allocations: a third of the time. Process-wide. */
@@ -77,8 +77,8 @@ static inline bool dwarf_compat_next_unit(Dwarf_Debug debug, struct dwarf_compat
 	return DWARF_CALL(debug, dwarf_next_cu_header_e, debug, 1, die, &header_length, &unit->version, &abbreviations, &address_size,
 			  &length_size, &extension_size, &unit->signature, &type_offset, &next_offset, &type);
 #else
-	if (!DWARF_CALL(debug, dwarf_next_cu_header_d, debug, 1, &header_length, &unit->version, &abbreviations, &address_size, &length_size,
-			&extension_size, &unit->signature, &type_offset, &next_offset, &type))
+	if (!DWARF_CALL(debug, dwarf_next_cu_header_d, debug, 1, &header_length, &unit->version, &abbreviations, &address_size,
+			&length_size, &extension_size, &unit->signature, &type_offset, &next_offset, &type))
 		return false;
 	if (!dwarf_compat_sibling(debug, NULL, die))
 		*die = NULL;

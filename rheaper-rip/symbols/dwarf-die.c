@@ -137,33 +137,25 @@ static void pour(struct sink *sink, uint64_t low, uint64_t high)
 }
 
 /* .debug_rnglists, DWARF 5 */
-static void range_lists(Dwarf_Debug debug, Dwarf_Attribute attribute, struct sink *sink)
+static void range_lists(Dwarf_Debug debug, Dwarf_Die die, Dwarf_Attribute attribute, const struct symbols_die_bases *bases,
+			struct sink *sink)
 {
 	Dwarf_Half form;
-	uint64_t where;
-	Dwarf_Rnglists_Head head;
-	Dwarf_Unsigned count, offset;
+	uint64_t where, low, high;
+	struct symbols_range_cursor cursor;
 
 	if (!DWARF_CALL(debug, dwarf_whatform, attribute, &form))
 		return;
-	if (!(form == DW_FORM_rnglistx ? number_of : offset_of)(debug, attribute, &where) ||
-	    !DWARF_CALL(debug, dwarf_rnglists_get_rle_head, attribute, form, where, &head, &count, &offset))
+	if (!(form == DW_FORM_rnglistx ? number_of : offset_of)(debug, attribute, &where))
 		return;
-	for (Dwarf_Unsigned i = 0; i < count; i++) {
-		unsigned length, kind;
-		Dwarf_Unsigned raw1, raw2, low, high;
-		Dwarf_Bool unavailable;
-
-		if (!DWARF_CALL(debug, dwarf_get_rnglists_entry_fields_a, head, i, &length, &kind, &raw1, &raw2, &unavailable, &low, &high))
-			break;
-		if (!unavailable && kind != DW_RLE_end_of_list && kind != DW_RLE_base_address && kind != DW_RLE_base_addressx)
-			pour(sink, low, high);
-	}
-	dwarf_dealloc_rnglists_head(head);
+	symbols_lists_start(&cursor, &bases->lists, debug, die, form, where, bases->address);
+	while (symbols_lists_next(&cursor, &low, &high))
+		pour(sink, low, high);
 }
 
 /* .debug_ranges, before DWARF 5 */
-static void old_ranges(Dwarf_Debug debug, Dwarf_Die die, Dwarf_Attribute attribute, const struct symbols_die_bases *bases, struct sink *sink)
+static void old_ranges(Dwarf_Debug debug, Dwarf_Die die, Dwarf_Attribute attribute, const struct symbols_die_bases *bases,
+		       struct sink *sink)
 {
 	uint64_t where, base = bases->address;
 	Dwarf_Off real;
@@ -194,7 +186,7 @@ enum symbols_die_extent symbols_die_ranges(Dwarf_Debug debug, Dwarf_Die die, con
 
 	if (fetch(debug, die, DW_AT_ranges, &attribute)) {
 		if (dwarf_get_version_of_die(die, &version, &offset_size) == DW_DLV_OK && version >= 5)
-			range_lists(debug, attribute, &sink);
+			range_lists(debug, die, attribute, bases, &sink);
 		else
 			old_ranges(debug, die, attribute, bases, &sink);
 		dwarf_dealloc_attribute(attribute);

@@ -9,6 +9,7 @@
 
 #include "symbols/dwarf-compat.h"
 #include "symbols/intervals.h"
+#include "symbols/range-lists.h"
 
 /* A file's DWARF and the shared file that it may refer to. */
 struct symbols_debug {
@@ -37,8 +38,9 @@ void symbols_die_names(const struct symbols_debug *debug, Dwarf_Die die, struct 
 
 /* Where the addresses of ranges come from. */
 struct symbols_die_bases {
-	uint64_t address; /* the unit's DW_AT_low_pc, which the entries of .debug_ranges count from */
+	uint64_t address; /* the unit's DW_AT_low_pc, which most ranges count from */
 	uint64_t ranges;  /* DW_AT_GNU_ranges_base of a split unit before DWARF 5 */
+	struct symbols_range_lists lists;
 };
 
 enum symbols_die_extent { SYMBOLS_DIE_NO_CODE, SYMBOLS_DIE_HAS_CODE, SYMBOLS_DIE_NO_MEMORY };

@@ -12,6 +12,7 @@
 
 #include "symbols/dwarf-split.h"
 #include "symbols/dwarf-unit.h"
+#include "symbols/range-lists.h"
 
 struct symbols_dwarf {
 	struct symbols_unit_context context;
@@ -35,8 +36,7 @@ static bool add_unit(struct symbols_dwarf *dwarf, const struct dwarf_compat_unit
 		dwarf->units = units;
 		dwarf->unit_room = room;
 	}
-	dwarf->units[dwarf->unit_count++] =
-		(struct symbols_unit){.die = die, .version = header->version, .signature = header->signature};
+	dwarf->units[dwarf->unit_count++] = (struct symbols_unit){.die = die, .version = header->version, .signature = header->signature};
 	return true;
 }
 
@@ -81,6 +81,8 @@ static bool index_unit(struct symbols_dwarf *dwarf, const struct dwarf_compat_un
 		return true;
 	if (DWARF_CALL(debug, dwarf_lowpc, die, &low))
 		bases.address = low;
+	bases.lists = dwarf->context.lists;
+	symbols_lists_set_base(&bases.lists, debug, die);
 	return add_unit(dwarf, header, offset) && symbols_die_ranges(debug, die, &bases, dwarf->context.lowest, &dwarf->ranges,
 								     (uint32_t)dwarf->unit_count - 1) != SYMBOLS_DIE_NO_MEMORY;
 }
@@ -115,7 +117,7 @@ static bool index_units(struct symbols_dwarf *dwarf)
 struct symbols_dwarf *symbols_dwarf_open(struct symbols_elf *elf, const char *binary, struct symbols_elf *shared,
 					 struct symbols_strings *strings, bool no_demangle)
 {
-	struct symbols_dwarf *dwarf = calloc(1, sizeof *dwarf);
+	struct symbols_dwarf *dwarf = symbols_lists_are_sound(elf) ? calloc(1, sizeof *dwarf) : NULL;
 	GElf_Ehdr header;
 
 	if (!dwarf)
@@ -130,13 +132,14 @@ struct symbols_dwarf *symbols_dwarf_open(struct symbols_elf *elf, const char *bi
 	context->sections.line_str = symbols_elf_section(elf, ".debug_line_str");
 	context->sections.str = symbols_elf_section(elf, ".debug_str");
 	context->sections.big_endian = gelf_getehdr(elf->elf, &header) && header.e_ident[EI_DATA] == ELFDATA2MSB;
+	context->lists = symbols_lists_in(elf, false);
 	context->debug.self = dwarf_compat_open(elf->path);
 	dwarf->binary = strdup(binary);
 	if (!context->debug.self || !dwarf->binary) {
 		symbols_dwarf_close(dwarf);
 		return NULL;
 	}
-	context->debug.shared = shared ? dwarf_compat_open(shared->path) : NULL;
+	context->debug.shared = shared && symbols_lists_are_sound(shared) ? dwarf_compat_open(shared->path) : NULL;
 	if (context->debug.shared)
 		DWARF_CALL(context->debug.self, dwarf_set_tied_dbg, context->debug.self, context->debug.shared);
 	if (!index_units(dwarf)) {

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/range-lists.h"
+
 struct split_unit {
 	Dwarf_Sig8 signature;
 	Dwarf_Off die;
@@ -19,6 +21,7 @@ struct split_unit {
 
 struct symbols_split_file {
 	struct symbols_split_file *next;
+	struct symbols_elf *elf;
 	Dwarf_Debug debug;
 	struct split_unit *units;
 	size_t count, room;
@@ -93,7 +96,8 @@ static struct symbols_split_file *open_file(struct symbols_splits *splits, Dwarf
 	strcpy(file->path, path);
 	file->next = splits->files;
 	splits->files = file;
-	file->debug = dwarf_compat_open(path);
+	if (symbols_elf_open(path, &file->elf) == SYMBOLS_ELF_OK && symbols_lists_are_sound(file->elf))
+		file->debug = dwarf_compat_open(path);
 	/* Addresses, and before DWARF 5 ranges, are in the file with the skeleton. */
 	if (file->debug && DWARF_CALL(file->debug, dwarf_set_tied_dbg, file->debug, main))
 		index_units(file);
@@ -106,6 +110,7 @@ static bool find_in(const struct symbols_split_file *file, const Dwarf_Sig8 *sig
 		if (!memcmp(&file->units[i].signature, signature, sizeof *signature)) {
 			found->debug.self = file->debug;
 			found->die = file->units[i].die;
+			found->lists = symbols_lists_in(file->elf, true);
 			return true;
 		}
 	return false;
@@ -125,7 +130,8 @@ static bool find_in_object(struct symbols_splits *splits, Dwarf_Debug debug, con
 {
 	char path[PATH_MAX], beside[PATH_MAX];
 	const char *directory = symbols_die_string(debug, skeleton, DW_AT_comp_dir);
-	int length = snprintf(path, sizeof path, "%s%s%s", name[0] != '/' && directory ? directory : "", name[0] != '/' && directory ? "/" : "", name);
+	int length = snprintf(path, sizeof path, "%s%s%s", name[0] != '/' && directory ? directory : "",
+			      name[0] != '/' && directory ? "/" : "", name);
 
 	if (length > 0 && (size_t)length < sizeof path && find_in(open_file(splits, debug, path), signature, found))
 		return true;
@@ -153,9 +159,9 @@ enum symbols_split_result symbols_splits_find(struct symbols_splits *splits, Dwa
 		return SYMBOLS_SPLIT_MISSING;
 	symbols_die_offset(debug, skeleton, DW_AT_GNU_ranges_base, &found->ranges_base);
 	return find_in_package(splits, debug, binary, &signature, found) ||
-			       find_in_object(splits, debug, binary, skeleton, name, &signature, found)
-		       ? SYMBOLS_SPLIT_FOUND
-		       : SYMBOLS_SPLIT_MISSING;
+		       find_in_object(splits, debug, binary, skeleton, name, &signature, found)
+		   ? SYMBOLS_SPLIT_FOUND
+		   : SYMBOLS_SPLIT_MISSING;
 }
 
 void symbols_splits_free(struct symbols_splits *splits)
@@ -166,6 +172,7 @@ void symbols_splits_free(struct symbols_splits *splits)
 		splits->files = file->next;
 		if (file->debug)
 			dwarf_compat_close(file->debug);
+		symbols_elf_close(file->elf);
 		free(file->units);
 		free(file);
 	}

@@ -20,7 +20,7 @@
 struct symbols_function {
 	Dwarf_Off die;
 	uint32_t parent; /* what it is inlined into; NO_PARENT: it really is called */
-	bool named;      /* the fields below are valid */
+	bool named;	 /* the fields below are valid */
 	uint32_t call_line;
 	uint64_t call_file;
 	const char *function, *linkage;
@@ -163,9 +163,13 @@ void symbols_unit_load(struct symbols_unit *unit, const struct symbols_unit_cont
 	if (DWARF_CALL(context->debug.self, dwarf_lowpc, die, &low))
 		walk.bases.address = low;
 	if (!split) {
+		walk.bases.lists = context->lists;
+		symbols_lists_set_base(&walk.bases.lists, context->debug.self, die);
 		walk_children(&walk, die, NO_PARENT, 0);
 	} else if (DWARF_CALL(split->debug.self, dwarf_offdie_b, split->debug.self, split->die, 1, &whole)) {
 		walk.bases.ranges = split->ranges_base;
+		walk.bases.lists = split->lists;
+		symbols_lists_set_base(&walk.bases.lists, split->debug.self, whole);
 		walk_children(&walk, whole, NO_PARENT, 0);
 		dwarf_dealloc_die(whole);
 	}
@@ -210,8 +214,8 @@ static void name_function(struct symbols_function *function, const struct symbol
 		function->linkage = names.linkage;
 }
 
-static void set_place(struct symbols_frame *frame, const struct symbols_unit *unit, const struct symbols_unit_context *context, uint64_t file,
-		      uint32_t line)
+static void set_place(struct symbols_frame *frame, const struct symbols_unit *unit, const struct symbols_unit_context *context,
+		      uint64_t file, uint32_t line)
 {
 	frame->file = unit->lines ? symbols_lines_file(unit->lines, context->strings, file) : NULL;
 	frame->line = frame->file ? line : 0;

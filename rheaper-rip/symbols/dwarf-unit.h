@@ -30,6 +30,7 @@ struct symbols_unit {
 struct symbols_unit_context {
 	struct symbols_debug debug;
 	struct symbols_line_sections sections;
+	struct symbols_range_lists lists;
 	uint64_t lowest; /* code below it was thrown away by the linker */
 	struct symbols_strings *strings;
 	bool no_demangle;
@@ -40,6 +41,7 @@ struct symbols_unit_split {
 	struct symbols_debug debug;
 	Dwarf_Off die;
 	uint64_t ranges_base;
+	struct symbols_range_lists lists;
 };
 
 /* Reads the unit once; what is damaged is left out. split is NULL for a whole unit. */

@@ -67,7 +67,8 @@ static void read_code_start(struct symbols_elf *file)
 	for (size_t i = 0; i < segments; i++) {
 		GElf_Phdr segment;
 
-		if (gelf_getphdr(file->elf, (int)i, &segment) && segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && segment.p_vaddr < lowest)
+		if (gelf_getphdr(file->elf, (int)i, &segment) && segment.p_type == PT_LOAD && (segment.p_flags & PF_X) &&
+		    segment.p_vaddr < lowest)
 			lowest = segment.p_vaddr;
 	}
 	file->code_start = lowest == UINT64_MAX ? 0 : lowest;

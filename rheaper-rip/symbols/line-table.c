@@ -206,7 +206,7 @@ static bool read_header(struct symbols_line_table *table, const struct symbols_l
 	header->minimum_instruction = (unsigned)byte_reader_number(reader, 1);
 	if (table->version >= 4)
 		byte_reader_number(reader, 1); /* operations an instruction: more than 1 only on VLIW machines */
-	byte_reader_number(reader, 1);         /* is_stmt: a profile wants every row */
+	byte_reader_number(reader, 1);	       /* is_stmt: a profile wants every row */
 	header->line_base = (int8_t)byte_reader_number(reader, 1);
 	header->line_range = (unsigned)byte_reader_number(reader, 1);
 	header->opcode_base = (unsigned)byte_reader_number(reader, 1);

@@ -169,8 +169,8 @@ static bool open_dwarf(struct symbols_module *module, struct symbols_elf *elf, b
 	const struct symbols_options *options = &module->symbols->options;
 	struct symbols_elf *shared = symbols_debug_file_shared(options, elf);
 
-	module->dwarf = symbols_dwarf_open(elf, module->file ? module->file->path : elf->path, shared, &module->symbols->strings,
-					   options->no_demangle);
+	module->dwarf =
+	    symbols_dwarf_open(elf, module->file ? module->file->path : elf->path, shared, &module->symbols->strings, options->no_demangle);
 	symbols_elf_close(shared);
 	if (!module->dwarf)
 		*damaged = true;
@@ -207,8 +207,8 @@ static void open_module(struct symbols_module *module)
 	const char *otherwise = open_file(module);
 
 	if (!open_dwarf(module, module->file, &damaged)) {
-		module->debug = symbols_debug_file_find(&module->symbols->options, module->path, module->file, module->build_id,
-							module->build_id_size);
+		module->debug =
+		    symbols_debug_file_find(&module->symbols->options, module->path, module->file, module->build_id, module->build_id_size);
 		open_dwarf(module, module->debug, &damaged);
 	}
 	const char *table = open_table(module);
@@ -257,7 +257,7 @@ static bool completes(const struct symbols_symbol *symbol, const struct symbols_
 		return false;
 	memcpy(identifier, name, length);
 	identifier[length] = '\0';
-	return !strncmp(identifier, operator, sizeof operator - 1) || strstr(symbol->name, identifier);
+	return !strncmp(identifier, operator, sizeof operator- 1) || strstr(symbol->name, identifier);
 }
 
 size_t symbols_lookup(struct symbols_module *module, uint64_t address, struct symbols_frame *frames, size_t max)

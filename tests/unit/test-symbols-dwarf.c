@@ -33,6 +33,7 @@ static const struct build {
 	{"an inline chain: dead functions thrown away by the linker", "gcc", "-g -O2 -ffunction-sections -Wl,--gc-sections"},
 	{"an inline chain: split DWARF 4 of gcc", "gcc", "-gdwarf-4 -O2 -gsplit-dwarf"},
 	{"an inline chain: split DWARF 4 of clang", "clang", "-gdwarf-4 -O2 -gsplit-dwarf"},
+	{"an inline chain: split DWARF 5 of gcc", "gcc", "-gdwarf-5 -O2 -gsplit-dwarf"},
 	{"an inline chain: split DWARF 5 of clang", "clang", "-gdwarf-5 -O2 -gsplit-dwarf"},
 };
 

@@ -396,6 +396,21 @@ static void a_file_cut_short_anywhere_crashes_nothing(void **state)
 	free(bytes);
 }
 
+/* libdwarf 20210528 frees the headers of this section twice when one is damaged. */
+static void damaged_range_lists_cost_only_the_dwarf(void **state)
+{
+	struct answer answer;
+
+	(void)state;
+	must("${CC:-cc} -gdwarf-5 -O2 -ffunction-sections -o chain \"$S/chain.c\" && printf '\\377\\377\\0\\0\\5\\0\\10\\0\\0\\0\\0\\0' >lists && "
+	     "objcopy --update-section .debug_rnglists=lists chain");
+	ask(&answer, "chain", address_of("chain", "in_outer"));
+	assert_int_equal(answer.count, 1);
+	expect_frame(&answer, 0, "outer", NULL, 0);
+	expect_status(&answer, "damaged");
+	symbols_free(answer.symbols);
+}
+
 static void damaged_bytes_crash_nothing(void **state)
 {
 	const char *flags = *state;
@@ -447,6 +462,7 @@ int main(void)
 		cmocka_unit_test(one_path_and_build_id_are_one_module),
 		cmocka_unit_test(no_more_frames_than_asked_for_are_written),
 		cmocka_unit_test(a_file_cut_short_anywhere_crashes_nothing),
+		cmocka_unit_test(damaged_range_lists_cost_only_the_dwarf),
 		cmocka_unit_test_prestate(damaged_bytes_crash_nothing, (void *)"-gdwarf-4"),
 		cmocka_unit_test_prestate(damaged_bytes_crash_nothing, (void *)"-gdwarf-5"),
 	};

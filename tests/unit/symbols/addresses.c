@@ -54,7 +54,8 @@ int main(int argc, char **argv)
 			print(&frames[i]);
 		puts("");
 	}
-	fprintf(stderr, "%s: %s, from %s\n", argv[optind], symbols_status(module), symbols_debug_file(module) ? symbols_debug_file(module) : "nothing");
+	fprintf(stderr, "%s: %s, from %s\n", argv[optind], symbols_status(module),
+		symbols_debug_file(module) ? symbols_debug_file(module) : "nothing");
 	symbols_free(symbols);
 	free(path);
 	return 0;

@@ -30,10 +30,10 @@ __attribute__((format(printf, 1, 2))) int shell(const char *format, ...);
 
 /* Skips the test where a tool is not installed. */
 bool have(const char *program);
-#define need(program) \
-	do { \
+#define need(program)               \
+	do {                        \
 		if (!have(program)) \
-			skip(); \
+			skip();     \
 	} while (0)
 
 /* Paths of a file in the directory and of a source; valid until the next call. */
