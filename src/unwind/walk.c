@@ -49,6 +49,18 @@ static __attribute__((cold, noinline)) bool may_jump(uintptr_t address, unsigned
 	return (address & 7) == 0 && (*jumps)++ < JUMPS_MAX && is_readable(address);
 }
 
+/* The stack pointer that the process began with (glibc). */
+extern void *__libc_stack_end __attribute__((weak));
+
+/* What the loader's entry may have pushed before it called. */
+#define ENTRY_FRAME 64
+
+/* Whether this is the frame of the process's entry, which in the loader has no call frame information: nothing was lost. */
+static bool is_entry(uintptr_t cfa)
+{
+	return &__libc_stack_end && cfa - ((uintptr_t)__libc_stack_end - ENTRY_FRAME) <= 2 * ENTRY_FRAME;
+}
+
 static inline bool is_near(uintptr_t address, uintptr_t cfa)
 {
 	return (address & 7) == 0 && address - cfa < NEAR;
@@ -100,6 +112,10 @@ static __attribute__((noinline, no_sanitize("address"))) bool step_rare(struct r
 			break;
 		return true;
 	}
+	case RH_ROW_LOST:
+		if (is_entry(inner))
+			return false;
+		break;
 	}
 	walker->truncated++;
 	return false;

@@ -179,6 +179,24 @@ static void code_without_cfi_ends_the_stack(void **state)
 	assert_true(compared.ours.pcs[0] - (uintptr_t)without_cfi < 32);
 }
 
+/* The loader's entry, which has no call frame information, is where the stack of a library's constructors ends. */
+static void the_loaders_entry_is_an_end_and_not_a_loss(void **state)
+{
+	extern void *__libc_stack_end;
+	struct rh_walker walker = {0};
+	struct rh_frame from;
+	uint64_t pcs[8];
+
+	(void)state;
+	without_cfi(compare_here);
+	from = (struct rh_frame){(uintptr_t)compared.ours.pcs[0], (uintptr_t)__libc_stack_end, 0};
+	assert_int_equal(rh_unwind(&walker, &from, pcs, 8), 1);
+	assert_int_equal(walker.truncated, 0);
+	from.cfa -= 4096;
+	assert_int_equal(rh_unwind(&walker, &from, pcs, 8), 1);
+	assert_int_equal(walker.truncated, 1);
+}
+
 /* Call frame information that is wrong: the frame pointer holds rubbish where the rules need it. */
 __asm__(".text\n"
 	".type with_wrong_cfi, @function\n"
@@ -260,6 +278,7 @@ int main(void)
 		cmocka_unit_test(no_more_frames_than_asked_for_are_written),
 		cmocka_unit_test(a_walk_over_known_code_looks_nothing_up),
 		cmocka_unit_test(code_without_cfi_ends_the_stack),
+		cmocka_unit_test(the_loaders_entry_is_an_end_and_not_a_loss),
 		cmocka_unit_test(a_rubbish_frame_pointer_ends_the_stack),
 		cmocka_unit_test(a_null_return_address_ends_the_stack),
 		cmocka_unit_test(a_cycle_of_frame_pointers_ends),
