@@ -14,6 +14,8 @@
 
 char directory[PATH_MAX];
 
+#define PATHS 8 /* that in_directory keeps at a time: one call may need several */
+
 /* ---- Building ---- */
 
 int symbols_fixture_make(void **state)
@@ -56,9 +58,11 @@ bool have(const char *program)
 
 const char *in_directory(const char *name)
 {
-	static char path[PATH_MAX + 64];
+	static char paths[PATHS][PATH_MAX + 64];
+	static unsigned next;
+	char *path = paths[next++ % PATHS];
 
-	snprintf(path, sizeof path, "%s/%s", directory, name);
+	snprintf(path, sizeof *paths, "%s/%s", directory, name);
 	return path;
 }
 

@@ -36,7 +36,7 @@ bool have(const char *program);
 			skip();     \
 	} while (0)
 
-/* Paths of a file in the directory and of a source; valid until the next call. */
+/* Paths of a file in the directory, valid for some more calls, and of a source, valid until the next call. */
 const char *in_directory(const char *name);
 const char *source(const char *name);
 
