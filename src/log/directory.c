@@ -205,6 +205,26 @@ static void line_file(struct lines *lines, const char *key, const char *path, bo
 	put(lines, '\n');
 }
 
+/* When the process began, in clock ticks since boot: with its pid and the boot id that names it. (proc_pid_stat(5): field 22; the second, a name in
+ * parentheses, may hold anything.) 0 if unknown. */
+static uint64_t process_start(void)
+{
+	static char stat[1024];
+	ssize_t n = rh_sys_read_file("/proc/self/stat", stat, sizeof stat - 1);
+	char *p;
+	uint64_t value = 0;
+
+	stat[n > 0 ? n : 0] = '\0';
+	p = strrchr(stat, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return 0;
+	for (p++; *p >= '0' && *p <= '9'; p++)
+		value = value * 10 + (uint64_t)(*p - '0');
+	return value;
+}
+
 static int manifest_open(const char *directory, int flags)
 {
 	struct rh_text text = rh_text(file, sizeof file);
@@ -230,7 +250,10 @@ int rh_manifest_write(const char *directory, const struct rh_manifest *m)
 		line_text(&lines, "host", system.nodename);
 	}
 	line_number(&lines, "pid", (uint64_t)getpid());
-	line_number(&lines, "parent", (uint64_t)getppid());
+	line_number(&lines, "parent", (uint64_t)m->parent);
+	if (m->parent_profile)
+		line_text(&lines, "parent_profile", m->parent_profile);
+	line_number(&lines, "process_start", process_start());
 	line_file(&lines, "boot_id", "/proc/sys/kernel/random/boot_id", true);
 	n = readlink("/proc/self/exe", file, sizeof file - 1);
 	file[n > 0 ? n : 0] = '\0';

@@ -29,6 +29,8 @@ struct rh_manifest {
 	const char *backend;
 	const char *clock;
 	uint64_t start_ticks, start_monotonic, start_realtime;
+	int64_t parent;          /* process id: the parent's, or of the nearest ancestor that records */
+	const char *parent_profile; /* that ancestor's profile, or NULL */
 	const rheaper_config *config;
 };
 

@@ -179,10 +179,17 @@ struct rh_slab {
 	uint16_t version;     /* RH_FORMAT_VERSION */
 	uint32_t slot_size;   /* bytes, slot header included */
 	uint32_t slots;
-	uint32_t ended;       /* 1: tracking was switched off in order; everything is written */
+	uint32_t ended;       /* enum rh_ended */
 	uint32_t reserved;
 	uint64_t end_ticks;   /* clock at that moment, if ended */
 	uint64_t lost[RH_LOSSES]; /* events that no slot can account for */
+};
+
+/* How the profile ended. Without a word the process was killed, or exec'ed, or still runs. */
+enum rh_ended {
+	RH_ENDED_NOT = 0,
+	RH_ENDED_DISABLED = 1, /* tracking was switched off; everything is written */
+	RH_ENDED_EXIT = 2      /* the process was on its way out, by exit or _exit; events may still have come */
 };
 
 #define RH_SLAB_HEADER_SIZE 4096
@@ -220,7 +227,10 @@ static inline uint64_t rh_checksum(const void *records, uint32_t length)
  *   format=1                         RH_FORMAT_VERSION
  *   rheaper=<version>                of the library
  *   machine=x86_64                   as uname -m
- *   pid= parent= host= boot_id= exe=
+ *   pid= parent= host= boot_id= exe=  parent: of a followed child, the nearest ancestor that records
+ *   parent_profile=                  path of that ancestor's profile; only in followed children
+ *   process_start=                   clock ticks since boot (proc_pid_stat(5), field 22). Two profiles with the same boot_id, pid and
+ *                                    process_start: the process replaced its program by exec in between
  *   cmdline=                         arguments, each followed by \0
  *   frontend=wrap backend=glibc
  *   clock=monotonic                  what ticks are: monotonic = nanoseconds of CLOCK_MONOTONIC; tsc = time stamp counter, converted with

@@ -226,10 +226,19 @@ static int snapshot(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-void rh_modules_begin(void)
+void rh_modules_begin(bool inherited)
 {
+	if (inherited) /* of whoever held it in the parent there is no trace here */
+		modules.lock = 0;
 	while (!try_lock()) /* a recording of the last session is just leaving */
 		rh_sys_sleep(1000);
+	if (inherited) {
+		for (size_t i = 0; i < modules.count; i++)
+			if (modules.list[i].identity && identity_at(modules.list[i].module.start) != modules.list[i].identity)
+				modules.list[i].live = false;
+		unlock();
+		return;
+	}
 	for (size_t i = 0; i < modules.count; i++)
 		modules.list[i].live = false;
 	dl_iterate_phdr(snapshot, NULL);
@@ -264,7 +273,7 @@ static bool is_known(uint64_t pc)
 }
 
 /* Takes up the module around a pc that no known one covers. The pc is on this thread's stack, so its module stays while we look. */
-static void discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
+static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 {
 #ifdef HAVE__DL_FIND_OBJECT
 	struct dl_find_object found;
@@ -272,7 +281,7 @@ static void discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 	struct known *entry;
 
 	if (!_dl_find_object || _dl_find_object((void *)pc, &found) != 0 || !found.dlfo_link_map)
-		return;
+		return false;
 	header = found.dlfo_map_start;
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)))
 		header = NULL; /* an odd first segment: do without the build id */
@@ -281,16 +290,18 @@ static void discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 		    header ? (const void *)((const char *)header + header->e_phoff) : NULL, header ? header->e_phnum : 0);
 	if (entry)
 		rh_tracker_module(tracker, &entry->module, time);
+	return entry != NULL;
 #else
 	(void)tracker;
 	(void)pc;
 	(void)time;
+	return false;
 #endif
 }
 
 bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, uint64_t time, bool *done)
 {
-	bool gone;
+	bool gone, come = false;
 
 	*done = try_lock();
 	if (!*done)
@@ -300,8 +311,10 @@ bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned 
 		uint64_t pc = pcs[i] & ~RH_PC_EXACT;
 
 		if (!is_known(pc))
-			discover(tracker, pc, time);
+			come |= discover(tracker, pc, time);
 	}
+	if (come) /* the unwinder may have learnt that there was nothing at these addresses */
+		rh_unwind_forget();
 	if (tracker->modules_due) {
 		tracker->modules_due = false;
 		for (size_t i = 0; i < modules.count; i++)
@@ -309,7 +322,7 @@ bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned 
 				rh_tracker_module(tracker, &modules.list[i].module, time);
 	}
 	unlock();
-	return gone;
+	return gone || come;
 }
 
 void rh_modules_changed(void)
@@ -320,16 +333,11 @@ void rh_modules_changed(void)
 	int saved = errno;
 
 	rh_unwind_forget();
-	if (!number)
+	if (number <= RH_GATE_OFF)
 		return;
 	entry = rh_seat_enter(number, (uintptr_t)__builtin_frame_address(0), true);
 	if (entry.tracker)
 		rh_modules_check(entry.tracker, NULL, 0, rh_clock_now(), &done);
 	rh_seat_leave(&entry);
 	errno = saved;
-}
-
-void rh_modules_reset(void)
-{
-	modules.lock = 0;
 }

@@ -25,18 +25,16 @@ struct rh_module {
 
 struct rh_tracker;
 
-/* Forgets all and takes the loader's list. Not on the event path: it takes the loader's lock. */
-void rh_modules_begin(void);
+/* Forgets all and takes the loader's list, whose lock it needs. inherited: a forked child's first session; it keeps the list that it has from its parent instead,
+ * because the lock may have been held, for ever, by a thread that did not come along. Not on the event path. */
+void rh_modules_begin(bool inherited);
 
 /* Looks whether the pcs of a stack (on which they stand right now) belong to known modules, records those that are new and those that are gone; all of them if the tracker owes them (modules_due).
- * Returns true if one was gone: rows may have been wrong, so walk again. Skips its work, and says so by leaving *done false, while another
+ * Returns true if there was any: rows may have been wrong, so walk again. Skips its work, and says so by leaving *done false, while another
  * thread or an interrupted one is at it. Async-signal-safe. */
 bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, uint64_t time, bool *done);
 
 /* Code may have been unloaded: called after dlclose, from any thread. Records what is gone if a session runs. */
 void rh_modules_changed(void);
-
-/* A forked child starts with nobody inside. */
-void rh_modules_reset(void);
 
 #endif

@@ -240,7 +240,7 @@ static struct rh_entry bind(uint32_t level, uint32_t number, uintptr_t here, boo
 
 static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, uintptr_t here, bool gate_open)
 {
-	if (!number)
+	if (number <= RH_GATE_OFF)
 		return nothing();
 	forget_past();
 	for (uint32_t level = 0; level < RH_LEVELS; level++) {

@@ -56,7 +56,9 @@ struct rh_seat {
 
 /* Written by enable while the gate is closed, read by recording threads while it is open. */
 struct rh_session {
-	uint32_t number;          /* of the latest session, from 1 */
+	uint32_t number;          /* of the latest session, from RH_GATE_OFF + 1 */
+	bool recording;           /* a session runs; still true in the child of a process that records, until it decides for itself */
+	int64_t pid;              /* of the process that the session is, or was, of */
 	uint32_t incarnation;     /* grows when a forked child starts anew: what threads remember of before is void */
 	uint32_t private_seats;   /* config.max_trackers */
 	uint32_t next_thread;     /* atomic: serial to give next */
@@ -66,10 +68,14 @@ struct rh_session {
 	struct rh_slab_map slab;
 	struct rh_writer writer;
 	rheaper_config config;
+	char home[PATH_MAX];      /* the directory that the profile was made in, absolute */
 	char *trackers;           /* one per seat, tracker_size apart */
 	size_t tracker_size, trackers_size;
 };
 extern struct rh_session rh_session __attribute__((visibility("hidden")));
+
+/* In the child of a process that records: begins a profile of its own with its parent's configuration. */
+void rh_follow(void);
 
 /* Name of the front-end that this process is captured by, for the manifest. */
 extern const char *rh_frontend __attribute__((visibility("hidden")));

@@ -14,11 +14,13 @@
 
 #include "log/directory.h"
 #include "process/modules.h"
+#include "process/say.h"
 #include "process/syscalls.h"
 #include "rheaper.h"
 #include "tracker/clock.h"
 #include "tracker/sampler.h"
 #include "tracker/session.h"
+#include "tracker/start.h"
 #include "tracker/tracker.h"
 
 union rh_gate rh_gate __attribute__((aligned(RH_GATE_SIZE)));
@@ -85,17 +87,18 @@ static void unmap_trackers(void)
 }
 
 /* The first time in a process: the gate is made to close itself in children. In a forked child the page reads zeros, so this runs again there. */
-static bool come_alive(void)
+static bool come_alive(bool *is_child)
 {
-	bool child = rh_session.number != 0;
+	const bool child = rh_session.seats != NULL;
 
+	*is_child = false;
 	if (rh_gate.alive)
 		return true;
+	*is_child = child;
 	if (child) {
 		rh_writer_end(&rh_session.writer);
 		rh_slab_unmap(&rh_session.slab);
 		unmap_trackers();
-		rh_modules_reset();
 	}
 	if (!rh_seats_prepare(0, child))
 		return false;
@@ -158,13 +161,18 @@ static bool map_trackers(const rheaper_config *config)
 }
 
 /* Fills in the session and its files; on an error nothing of them is left. */
-static int set_up(const rheaper_config *config, char *path, size_t path_size)
+static int set_up(const rheaper_config *config, bool followed, char *path, size_t path_size)
 {
+	static char parent_profile[PATH_MAX];
 	char *directory = rh_session.writer.directory;
 	struct rh_manifest manifest = {
 		.frontend = rh_frontend, .backend = RH_BACKEND, .clock = RH_CLOCK_NAME, .config = config};
-	int error = rh_directory_make(config->profile_dir, directory, sizeof rh_session.writer.directory);
+	int error;
 
+	strcpy(parent_profile, directory);
+	manifest.parent = followed ? rh_session.pid : getppid();
+	manifest.parent_profile = followed ? parent_profile : NULL;
+	error = rh_directory_make(config->profile_dir, directory, sizeof rh_session.writer.directory);
 	if (error)
 		return error;
 	manifest.start_ticks = rh_clock_now();
@@ -190,6 +198,9 @@ static int set_up(const rheaper_config *config, char *path, size_t path_size)
 	rh_session.sample_threshold = rh_sampler_threshold(config->sample_rate);
 	rh_session.next_thread = 0;
 	rh_session.last_rss = 0;
+	rh_session.pid = getpid();
+	strcpy(rh_session.home, directory);
+	strrchr(rh_session.home, '/')[rh_session.home == strrchr(rh_session.home, '/')] = '\0'; /* "/" stays */
 	rh_writer_begin(&rh_session.writer);
 	if (path)
 		strcpy(path, directory);
@@ -209,10 +220,12 @@ static void say_modules(uint32_t number)
 	rh_seat_leave(&entry);
 }
 
-int rheaper_enable_tracking(const rheaper_config *given, char *path, size_t path_size)
+static int enable(const rheaper_config *given, bool followed, char *path, size_t path_size)
 {
 	rheaper_config config;
+	static bool had_modules;
 	uint64_t mine = UINT64_C(1) << (SIGXFSZ - 1), before, pending = 0;
+	bool child = false;
 	int saved = errno, error = read_config(given, &config);
 
 	if (!error)
@@ -223,20 +236,25 @@ int rheaper_enable_tracking(const rheaper_config *given, char *path, size_t path
 	}
 	rh_sys_sigmask(SIG_BLOCK, &mine, &before);
 	syscall(SYS_rt_sigpending, &pending, sizeof pending);
-	if (__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) > RH_GATE_OFF)
 		error = RHEAPER_ERROR_ALREADY_ENABLED;
-	else if (!come_alive())
+	else if (!come_alive(&child))
 		error = RHEAPER_ERROR_NO_MEMORY;
 	else
-		error = set_up(&config, path, path_size);
+		error = set_up(&config, followed && child, path, path_size);
 	if (!error) {
-		uint32_t number = ++rh_session.number;
-
+		if (rh_session.number <= RH_GATE_OFF)
+			rh_session.number = RH_GATE_OFF;
+		rh_session.number++;
 		rh_unwind_init();
 		rh_unwind_forget(); /* what was unloaded while nobody looked */
-		rh_modules_begin();
-		say_modules(number);
-		__atomic_store_n(&rh_gate.session, number, __ATOMIC_RELEASE);
+		rh_modules_begin(child && had_modules);
+		had_modules = true;
+		say_modules(rh_session.number);
+		rh_session.recording = true;
+		__atomic_store_n(&rh_gate.session, rh_session.number, __ATOMIC_RELEASE);
+	} else if (child) {
+		rh_session.recording = false; /* the parent's session is not this process's any more */
 	}
 	if (error == RHEAPER_ERROR_NO_SPACE && !(pending & mine)) {
 		struct timespec at_once = {0, 0};
@@ -249,6 +267,25 @@ int rheaper_enable_tracking(const rheaper_config *given, char *path, size_t path
 	return error;
 }
 
+int rheaper_enable_tracking(const rheaper_config *config, char *path, size_t path_size)
+{
+	int saved = errno;
+
+	rh_start_reading();
+	errno = saved;
+	return enable(config, false, path, path_size);
+}
+
+void rh_follow(void)
+{
+	static char home[PATH_MAX];
+	rheaper_config config = rh_session.config;
+
+	strcpy(home, rh_session.home);
+	config.profile_dir = home;
+	enable(&config, true, NULL, 0);
+}
+
 /* ---- disable ---- */
 
 int rheaper_disable_tracking(void)
@@ -259,16 +296,17 @@ int rheaper_disable_tracking(void)
 	if (error)
 		goto out;
 	number = rh_gate.session;
-	if (number) {
+	if (number > RH_GATE_OFF) {
 		bool quiet;
 		uint64_t end;
 
-		__atomic_store_n(&rh_gate.session, 0, __ATOMIC_SEQ_CST);
+		rh_session.recording = false;
+		__atomic_store_n(&rh_gate.session, RH_GATE_OFF, __ATOMIC_SEQ_CST);
 		barrier();
 		quiet = rh_seats_finish(number);
 		end = rh_clock_now();
 		rh_session.slab.slab->end_ticks = end;
-		rh_session.slab.slab->ended = 1;
+		rh_session.slab.slab->ended = RH_ENDED_DISABLED;
 		rh_manifest_end(rh_session.writer.directory, end, rh_clock_monotonic());
 		rh_writer_end(&rh_session.writer);
 		if (quiet) {
@@ -290,6 +328,34 @@ out:
 int rheaper_tracking_enabled(void)
 {
 	return rh_tracking();
+}
+
+void rh_note_exit(void)
+{
+	uint32_t number = __atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED);
+	struct rh_entry entry;
+	int saved = errno;
+
+	/* A child of vfork shares our memory until it leaves by _exit; that is not our end. */
+	if (number <= RH_GATE_OFF || rh_session.pid != getpid())
+		return;
+	entry = rh_seat_enter(number, (uintptr_t)__builtin_frame_address(0), true);
+	if (entry.tracker) {
+		rh_session.slab.slab->end_ticks = rh_clock_now();
+		rh_session.slab.slab->ended = RH_ENDED_EXIT;
+	}
+	rh_seat_leave(&entry);
+	errno = saved;
+}
+
+/* The closing line: only in the process that `rheaper` became, and only if it still is about something. */
+static __attribute__((destructor)) void at_exit(void)
+{
+	const char *directory = rh_session.writer.directory;
+
+	rh_note_exit();
+	if (rh_environment.launched == getpid() && !rh_environment.quiet && *directory)
+		rh_say("recorded to ", directory, "; next: rheaper-rip ", directory, " profile.db", NULL);
 }
 
 const char *rheaper_strerror(int error)

@@ -15,11 +15,11 @@
 #include "log/format.h"
 #include "unwind/unwind.h"
 
-/* The switch. A page of its own, MADV_WIPEONFORK: a child of fork, _Fork or clone reads zeros, so it is off, whatever handlers ran. */
+/* The switch. A page of its own, MADV_WIPEONFORK: a child of fork, _Fork or clone reads zeros, so it never takes its parent's session for its own, whatever handlers ran. */
 #define RH_GATE_SIZE 4096
 union rh_gate {
 	struct {
-		uint32_t session; /* the running session's number; 0 = off. Written by enable and disable only. */
+		uint32_t session; /* RH_GATE_UNDECIDED, RH_GATE_OFF, or the running session's number */
 		uint32_t alive;   /* 1 since the first enable of this very process */
 		uint32_t lock;    /* thread id of who is in enable or disable, 0: nobody */
 	};
@@ -27,9 +27,21 @@ union rh_gate {
 };
 extern union rh_gate rh_gate __attribute__((visibility("hidden")));
 
+enum {
+	RH_GATE_UNDECIDED = 0, /* nobody has asked yet: a new process, or the child of a fork. The first event calls rh_start. */
+	RH_GATE_OFF = 1
+};
+
+/* Decides whether this process records from now on, and says so. Async-signal-safe; keeps errno. */
+bool rh_start(void) __attribute__((cold));
+
 static inline bool rh_tracking(void)
 {
-	return __builtin_expect(__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) != 0, 0);
+	uint32_t session = __atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(session == RH_GATE_OFF, 1))
+		return false;
+	return session != RH_GATE_UNDECIDED || rh_start();
 }
 
 /* A block came to life: call after the allocator returned it. block is not NULL; size as asked for. */

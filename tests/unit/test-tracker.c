@@ -398,9 +398,11 @@ static void switching_while_threads_record_is_safe(void **state)
 	}
 }
 
-static void a_forked_child_is_off_and_can_begin_its_own(void **state)
+static void a_forked_child_records_into_a_profile_of_its_own(void **state)
 {
-	char parents[4096];
+	char parents[4096], childs[4096];
+	struct read_profile profile;
+	struct fault fault = {""};
 	int status;
 	pid_t child;
 
@@ -410,16 +412,9 @@ static void a_forked_child_is_off_and_can_begin_its_own(void **state)
 	alloc(0x1000, 1);
 	child = fork();
 	if (child == 0) {
-		int ok = !rheaper_tracking_enabled();
-
 		alloc(0x2000, 2);
-		enable(NULL);
-		ok &= strcmp(parents, path) != 0;
 		alloc(0x3000, 3);
-		ok &= rheaper_disable_tracking() == 0;
-		read_back(path);
-		ok &= event_count == 1 && events[0].size == 3;
-		_exit(!ok);
+		_exit(rheaper_disable_tracking() != 0);
 	}
 	waitpid(child, &status, 0);
 	assert_int_equal(status, 0);
@@ -428,6 +423,55 @@ static void a_forked_child_is_off_and_can_begin_its_own(void **state)
 	read_back(parents);
 	assert_int_equal(event_count, 2);
 	assert_true(events[0].size == 1 && events[1].size == 4);
+	snprintf(childs, sizeof childs, "%s/rip-%d", home, child);
+	read_back(childs);
+	assert_int_equal(event_count, 2);
+	assert_true(events[0].size == 2 && events[1].size == 3);
+	assert_int_equal(read_profile_open(&profile, childs, &fault), 0);
+	assert_int_equal(read_manifest_number(&profile.manifest, "parent", 0), getpid());
+	assert_string_equal(read_manifest_text(&profile.manifest, "parent_profile"), parents);
+	assert_true(read_manifest_number(&profile.manifest, "process_start", 0) > 0);
+	assert_true(profile.module_count > 1);
+	read_profile_close(&profile);
+}
+
+static void a_forked_child_can_switch_and_a_grandchild_follows_it(void **state)
+{
+	char parents[4096], grandchilds[4096];
+	int status;
+	pid_t child;
+
+	(void)state;
+	enable(NULL);
+	strcpy(parents, path);
+	child = fork();
+	if (child == 0) {
+		pid_t grandchild;
+		int ok = rheaper_tracking_enabled() && rheaper_disable_tracking() == 0;
+
+		grandchild = fork();
+		if (grandchild == 0)
+			_exit(rheaper_tracking_enabled()); /* its parent was off */
+		waitpid(grandchild, &status, 0);
+		ok &= status == 0;
+		enable(NULL);
+		ok &= strcmp(parents, path) != 0;
+		grandchild = fork();
+		if (grandchild == 0) {
+			alloc(0x5000, 5);
+			_exit(0);
+		}
+		waitpid(grandchild, &status, 0);
+		snprintf(grandchilds, sizeof grandchilds, "%s/rip-%d", home, grandchild);
+		read_back(grandchilds);
+		ok &= event_count == 1 && events[0].size == 5;
+		_exit(!ok);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(rheaper_disable_tracking(), 0);
+	read_back(parents);
+	assert_int_equal(event_count, 0);
 }
 
 static void what_a_process_recorded_outlives_its_exit_without_disable(void **state)
@@ -552,7 +596,8 @@ int main(void)
 		cmocka_unit_test(threads_in_turn_share_a_ring_and_keep_their_names_apart),
 		cmocka_unit_test(more_threads_than_trackers_lose_nothing),
 		cmocka_unit_test(switching_while_threads_record_is_safe),
-		cmocka_unit_test(a_forked_child_is_off_and_can_begin_its_own),
+		cmocka_unit_test(a_forked_child_records_into_a_profile_of_its_own),
+		cmocka_unit_test(a_forked_child_can_switch_and_a_grandchild_follows_it),
 		cmocka_unit_test(what_a_process_recorded_outlives_its_exit_without_disable),
 		cmocka_unit_test(marks_and_thread_names_are_kept),
 		cmocka_unit_test(events_leave_errno_alone),
