@@ -6,7 +6,8 @@
  * Signals: rheaper_mark, rheaper_tracking_enabled and the rheaper_report_* functions are async-signal-safe.
  *          rheaper_enable_tracking and rheaper_disable_tracking may be called in a signal handler too; one that interrupts
  *          another such call of its own thread gets RHEAPER_ERROR_BUSY.
- * Errors:  0 or a negative rheaper_error; errno is left as it was; nothing is printed.
+ * Errors:  0 or a negative rheaper_error; errno is left as it was; nothing is printed. (A bad value in a RHEAPER_ environment variable, which has nothing
+ *          to do with these functions, is said once on standard error: rheaper(3).)
  *
  * A program that should also run without the library may declare what it calls as weak (#pragma weak rheaper_mark).
  */
