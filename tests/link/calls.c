@@ -144,6 +144,7 @@ SITE from_others(void)
 {
 	end(canonicalize_file_name("/usr/../usr"));
 	end(get_current_dir_name());
+	end(tempnam("/tmp", "name"));
 }
 
 static FILE *make_lines(void)

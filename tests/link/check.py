@@ -42,7 +42,7 @@ ROWS = {
         ('memalign', 'from_aligned'): 1, ('valloc', 'from_aligned'): 1, ('pvalloc', 'from_aligned'): 1, ('strdup', 'from_strings'): 1,
         ('strndup', 'from_strings'): 1, ('wcsdup', 'from_strings'): 1, ('vasprintf', 'from_vasprintf'): 1,
         ('asprintf', 'from_asprintf'): 2, ('getline', 'from_getline'): 2, ('getdelim', 'from_getdelim'): 1,
-        ('realpath', 'from_paths'): 1, ('getcwd', 'from_paths'): 2, ('other', 'from_others'): 2},
+        ('realpath', 'from_paths'): 1, ('getcwd', 'from_paths'): 2, ('other', 'from_others'): 3},
     'calls.cc': {
         ('new', 'from_new'): 3, ('new[]', 'from_new_array'): 2, ('new', 'from_nothrow'): 1, ('new[]', 'from_nothrow'): 1,
         ('new(align)', 'from_aligned'): 1, ('new[](align)', 'from_aligned'): 1, ('new', 'from_string'): 1, ('new', 'from_vector'): 1},
@@ -103,8 +103,8 @@ class Cell:
 
     def possible(self):
         """False where the words contradict each other."""
-        if self.mode.startswith('static'):
-            return self.library == 'static' and self.runtime in ('c', 'dynamic', 'libc++')
+        if self.mode.startswith('static') and (self.library != 'static' or self.runtime == 'static'):
+            return False
         return self.runtime != 'libc++' or self.compiler == 'clang'
 
     def programs(self):
@@ -119,6 +119,9 @@ class Cell:
 
     def probe(self, work):
         """Can the tools make and run such a program at all?"""
+        for tool in (COMPILERS[self.compiler][self.runtime != 'c'], 'ld.' + self.linker):
+            if not shutil.which(tool):
+                raise Skip('there is no ' + tool)
         if self.linker == 'gold' and self.mode == 'static-pie':
             raise Skip('gold does not make static-pie programs')
         source = os.path.join(work, 'probe.c' if self.runtime == 'c' else 'probe.cc')
@@ -178,18 +181,37 @@ def compare(source, db):
         raise Failure('%s: %s' % (source, '; '.join(wrong)))
 
 
+class Names:
+    """The flags that users link with and the functions in both libraries are the same list."""
+    name = 'names'
+
+    def probe(self, work):
+        pass
+
+    def programs(self):
+        return ('librheaper.so', 'librheaper.a')
+
+    def check(self, rheaper, library, work):
+        flagged = set(re.findall(r'--wrap=([^,\s]+)', ' '.join(rheaper.flags('rheaper', 'shared'))))
+        r = run(['nm', '--defined-only', *(['-D'] if library.endswith('.so') else ['-g']), os.path.join(rheaper.lib, library)])
+        defined = set(re.findall(r' T __wrap_(\S+)', r.stdout))
+        if not flagged or flagged != defined:
+            raise Failure('%s: flags without functions: %s; functions without flags: %s' % (
+                library, ' '.join(sorted(flagged - defined)) or '-', ' '.join(sorted(defined - flagged)) or '-'))
+
+
 def cells(everything, parts):
     made = [Cell(*words) for words in itertools.product(COMPILERS, LINKERS, LIBRARIES, MODES, RUNTIMES)]
     made = [c for c in made if c.possible()]
     if parts:
-        return [c for c in made if any(p in c.name for p in parts)]
+        return [c for c in [Names(), *made] if any(p in c.name for p in parts)]
     if everything:
-        return made
+        return [Names(), *made]
     quick = {'gcc/bfd/shared/plain/c', 'gcc/bfd/shared/plain/dynamic', 'gcc/bfd/static/plain/c', 'gcc/bfd/static/plain/dynamic',
              'gcc/bfd/static/static/c', 'gcc/bfd/static/static/dynamic', 'gcc/bfd/static/static-pie/c', 'gcc/bfd/static/lto/dynamic',
              'gcc/bfd/shared/fortify/c', 'gcc/gold/static/static/dynamic', 'gcc/gold/shared/no-pie/static', 'gcc/bfd/static/no-pie/static',
              'clang/lld/static/static/c', 'clang/lld/static/lto/c', 'clang/lld/shared/plain/dynamic', 'clang/bfd/static/fortify/c'}
-    return [c for c in made if c.name in quick]
+    return [Names(), *(c for c in made if c.name in quick)]
 
 
 def main():
@@ -210,9 +232,6 @@ def main():
         work = tempfile.mkdtemp(prefix='link-')
         note, failures = '', []
         try:
-            for tool in (COMPILERS[cell.compiler][cell.runtime != 'c'], 'ld.' + cell.linker):
-                if not shutil.which(tool):
-                    raise Skip('there is no ' + tool)
             cell.probe(work)
             for source in cell.programs():
                 try:

@@ -37,7 +37,7 @@ RH_OPERATOR void _ZdaPvmSt11align_val_t(void *block, size_t size, size_t alignme
 #define RH_MARKER __attribute__((visibility("hidden")))
 #define RH_IS_OURS(operator, marker) (&(operator) == &(marker))
 #else
-#define RH_MARKER __attribute__((weak, visibility("hidden")))
+#define RH_MARKER __attribute__((weak)) /* not hidden: gold takes a hidden one that is absent for present in a PIE */
 #define RH_IS_OURS(operator, marker) (&(marker) != NULL)
 #endif
 extern RH_MARKER void *rh_operator_new(size_t size);
