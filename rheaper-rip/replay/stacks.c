@@ -21,46 +21,60 @@ static inline uint64_t hash(uint64_t a, uint64_t b)
 	return h ^ h >> 32;
 }
 
-static inline uint64_t node_hash(const struct replay_node *node)
-{
-	return hash(node->frame, node->parent);
-}
-
 static inline uint64_t frame_hash(const struct replay_frame *frame)
 {
 	return hash(frame->pc, frame->module);
 }
 
-static uint64_t hash_of(const struct replay_stacks *stacks, const struct replay_set *set, uint32_t number)
+static inline bool has_room(size_t count, size_t mask)
 {
-	return set == &stacks->node_set ? node_hash(&stacks->nodes[number]) : frame_hash(&stacks->frames[number]);
+	return mask && count * 4 < mask * 3;
 }
 
-static bool grow(const struct replay_stacks *stacks, struct replay_set *set)
+static inline size_t grown_mask(size_t mask)
 {
-	size_t mask = set->mask ? set->mask * 2 + 1 : FIRST_SLOTS - 1;
+	return mask ? mask * 2 + 1 : FIRST_SLOTS - 1;
+}
+
+static bool grow_edges(struct replay_stacks *stacks)
+{
+	size_t mask = grown_mask(stacks->edge_mask);
+	struct replay_edge *edges = calloc(mask + 1, sizeof *edges);
+
+	if (!edges)
+		return false;
+	for (uint32_t node = 1; node < stacks->node_count; node++) {
+		struct replay_edge edge = {stacks->nodes[node].parent, stacks->nodes[node].frame, node};
+		size_t at;
+
+		for (at = hash(edge.frame, edge.parent) & mask; edges[at].node; at = (at + 1) & mask)
+			;
+		edges[at] = edge;
+	}
+	free(stacks->edges);
+	stacks->edges = edges;
+	stacks->edge_mask = mask;
+	return true;
+}
+
+static bool grow_frames(struct replay_stacks *stacks)
+{
+	size_t mask = grown_mask(stacks->frame_mask);
 	uint32_t *slots = calloc(mask + 1, sizeof *slots);
 
 	if (!slots)
 		return false;
-	for (size_t i = 0; set->slots && i <= set->mask; i++) {
+	for (uint32_t frame = 0; frame < stacks->frame_count; frame++) {
 		size_t at;
 
-		if (!set->slots[i])
-			continue;
-		for (at = hash_of(stacks, set, set->slots[i] - 1) & mask; slots[at]; at = (at + 1) & mask)
+		for (at = frame_hash(&stacks->frames[frame]) & mask; slots[at]; at = (at + 1) & mask)
 			;
-		slots[at] = set->slots[i];
+		slots[at] = frame + 1;
 	}
-	free(set->slots);
-	set->slots = slots;
-	set->mask = mask;
+	free(stacks->frame_slots);
+	stacks->frame_slots = slots;
+	stacks->frame_mask = mask;
 	return true;
-}
-
-static bool has_room(const struct replay_stacks *stacks, struct replay_set *set)
-{
-	return set->count < UINT32_MAX - 2 && ((set->slots && set->count * 4 < set->mask * 3) || grow(stacks, set));
 }
 
 bool replay_stacks_init(struct replay_stacks *stacks)
@@ -76,51 +90,46 @@ void replay_stacks_free(struct replay_stacks *stacks)
 {
 	free(stacks->nodes);
 	free(stacks->frames);
-	free(stacks->node_set.slots);
-	free(stacks->frame_set.slots);
+	free(stacks->edges);
+	free(stacks->frame_slots);
 	memset(stacks, 0, sizeof *stacks);
 }
 
+/* The number of a frame, or UINT32_MAX when memory is out. */
 static uint32_t intern_frame(struct replay_stacks *stacks, const struct replay_frame *frame)
 {
-	struct replay_set *set = &stacks->frame_set;
 	size_t at;
 
-	if (!has_room(stacks, set))
+	if (!has_room(stacks->frame_count, stacks->frame_mask) && (stacks->frame_count >= UINT32_MAX - 2 || !grow_frames(stacks)))
 		return UINT32_MAX;
-	for (at = frame_hash(frame) & set->mask; set->slots[at]; at = (at + 1) & set->mask) {
-		const struct replay_frame *other = &stacks->frames[set->slots[at] - 1];
+	for (at = frame_hash(frame) & stacks->frame_mask; stacks->frame_slots[at]; at = (at + 1) & stacks->frame_mask) {
+		const struct replay_frame *other = &stacks->frames[stacks->frame_slots[at] - 1];
 
 		if (other->pc == frame->pc && other->module == frame->module)
-			return set->slots[at] - 1;
+			return stacks->frame_slots[at] - 1;
 	}
 	if (!VECTOR_ROOM(stacks->frames, stacks->frame_capacity, stacks->frame_count))
 		return UINT32_MAX;
 	stacks->frames[stacks->frame_count++] = *frame;
-	set->slots[at] = (uint32_t)stacks->frame_count;
-	return (uint32_t)set->count++;
+	stacks->frame_slots[at] = (uint32_t)stacks->frame_count;
+	return (uint32_t)stacks->frame_count - 1;
 }
 
-static uint32_t intern_node(struct replay_stacks *stacks, uint32_t parent, uint32_t frame)
+/* The number of a node, or UINT32_MAX when memory is out. */
+static inline uint32_t intern_node(struct replay_stacks *stacks, uint32_t parent, uint32_t frame)
 {
-	struct replay_node node = {parent, frame};
-	struct replay_set *set = &stacks->node_set;
 	size_t at;
 
-	if (!has_room(stacks, set))
+	if (!has_room(stacks->node_count, stacks->edge_mask) && (stacks->node_count >= UINT32_MAX - 2 || !grow_edges(stacks)))
 		return UINT32_MAX;
-	for (at = node_hash(&node) & set->mask; set->slots[at]; at = (at + 1) & set->mask) {
-		const struct replay_node *other = &stacks->nodes[set->slots[at] - 1];
-
-		if (other->parent == parent && other->frame == frame)
-			return set->slots[at] - 1;
-	}
+	for (at = hash(frame, parent) & stacks->edge_mask; stacks->edges[at].node; at = (at + 1) & stacks->edge_mask)
+		if (stacks->edges[at].parent == parent && stacks->edges[at].frame == frame)
+			return stacks->edges[at].node;
 	if (!VECTOR_ROOM(stacks->nodes, stacks->node_capacity, stacks->node_count))
 		return UINT32_MAX;
-	stacks->nodes[stacks->node_count++] = node;
-	set->slots[at] = (uint32_t)stacks->node_count;
-	set->count++;
-	return (uint32_t)stacks->node_count - 1;
+	stacks->nodes[stacks->node_count] = (struct replay_node){parent, frame};
+	stacks->edges[at] = (struct replay_edge){parent, frame, (uint32_t)stacks->node_count};
+	return (uint32_t)stacks->node_count++;
 }
 
 /* The frame of a pc in an epoch; narrows the epochs for which the way holds to those for which the answer does. */

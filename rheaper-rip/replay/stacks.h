@@ -25,10 +25,10 @@ struct replay_node {
 	uint32_t parent, frame;
 };
 
-/* An open-addressing set of numbers below `count`, whose keys lie elsewhere. */
-struct replay_set {
-	uint32_t *slots; /* number + 1; 0: free */
-	size_t mask, count;
+/* A slot of the table that finds a node by its parent and frame: the key stands in it, so that a look-up costs one miss of the cache. */
+struct replay_edge {
+	uint32_t parent, frame;
+	uint32_t node; /* 0, which is no one's child: the slot is free */
 };
 
 struct replay_stacks {
@@ -36,7 +36,10 @@ struct replay_stacks {
 	size_t node_count, node_capacity;
 	struct replay_frame *frames;
 	size_t frame_count, frame_capacity;
-	struct replay_set node_set, frame_set;
+	struct replay_edge *edges; /* open addressing */
+	size_t edge_mask;
+	uint32_t *frame_slots; /* open addressing: number of a frame + 1; 0: free */
+	size_t frame_mask;
 };
 
 bool replay_stacks_init(struct replay_stacks *stacks); /* false when memory is out; to be freed in both cases */
