@@ -83,6 +83,20 @@ static void at_the_same_instant_the_free_comes_first(void **state)
 	test_rows(test, counts, "0\n0\n");
 }
 
+static void what_is_freed_at_an_instant_is_not_live_beside_what_is_allocated_then(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *one = maker_stream(maker, 0, 1, 100), *two = maker_stream(maker, 1, 2, 101);
+
+	maker_alloc(one, 10, RH_CALL_MALLOC, 64, 5, MAKER_STACK(1)); /* the stream that is being read */
+	maker_alloc(one, 20, RH_CALL_MALLOC, 96, 6, MAKER_STACK(1));
+	maker_free(two, 20, RH_FREE_FREE, 64);
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(test, "SELECT value FROM metadata WHERE key = 'peak_bytes'", "6\n");
+}
+
 static void a_free_that_another_threads_clock_made_late_still_ends_the_old_block(void **state)
 {
 	struct test *test = *state;
@@ -144,6 +158,7 @@ static void the_allocating_threads_own_later_free_is_not_mistaken_for_a_late_one
 	maker_finish(maker);
 	TEST_RIP(test, "rip-1");
 	test_rows(test, rows, "1000|1500|5|64|1|1|2\n1500|1600|6|64|1|1|0\n");
+	test_rows(test, "SELECT temporary, temporary_bytes FROM callsites", "1|6\n"); /* the end of the other one was not seen */
 }
 
 static void a_realloc_ends_the_old_block_when_it_began_and_starts_the_new_one_when_it_was_done(void **state)
@@ -337,6 +352,7 @@ int main(void)
 	    TEST(an_address_lives_again_after_its_free),
 	    TEST(streams_are_merged_by_time),
 	    TEST(at_the_same_instant_the_free_comes_first),
+	    TEST(what_is_freed_at_an_instant_is_not_live_beside_what_is_allocated_then),
 	    TEST(a_free_that_another_threads_clock_made_late_still_ends_the_old_block),
 	    TEST(a_late_free_is_found_in_the_next_chunk_too),
 	    TEST(an_address_that_comes_back_without_a_free_closes_the_old_block_as_reused),
