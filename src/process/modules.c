@@ -21,7 +21,8 @@
 #include "tracker/session.h"
 #include "tracker/tracker.h"
 
-#ifdef HAVE__DL_FIND_OBJECT
+/* Declared weak: a library built here must still load where glibc is older. */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
 #pragma weak _dl_find_object
 #endif
 
@@ -197,7 +198,7 @@ static void extent(const ElfW(Phdr) *segments, size_t count, uint64_t base, uint
 	}
 }
 
-#ifdef HAVE__DL_FIND_OBJECT
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
 static const void *identity_at(uint64_t address)
 {
 	struct dl_find_object found;
@@ -275,7 +276,7 @@ static bool is_known(uint64_t pc)
 /* Takes up the module around a pc that no known one covers. The pc is on this thread's stack, so its module stays while we look. */
 static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 {
-#ifdef HAVE__DL_FIND_OBJECT
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
 	struct dl_find_object found;
 	const ElfW(Ehdr) *header;
 	struct known *entry;
