@@ -34,7 +34,7 @@ MODES = {'plain': [], 'lto': ['-O2', '-flto'], 'static': ['-static'], 'static-pi
          'fortify': ['-O2', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2']}
 RUNTIMES = {'c': [], 'dynamic': [], 'static': ['-static-libstdc++'], 'libc++': ['-stdlib=libc++']}
 
-# {program: {(call, function of frame 0): rows}}. `operator`: frame 0 is the program's own operator new, and what called it is named.
+# {program: {(call, function of frame 0): rows}}; None: it records nothing, only has to run. `operator`: frame 0 is the program's own operator new, and what called it is named.
 ROWS = {
     'calls.c': {
         ('malloc', 'from_malloc'): 3, ('calloc', 'from_calloc'): 1, ('realloc', 'from_realloc'): 2,
@@ -48,6 +48,7 @@ ROWS = {
         ('new(align)', 'from_aligned'): 1, ('new[](align)', 'from_aligned'): 1, ('new', 'from_string'): 1, ('new', 'from_vector'): 1},
     'replaced.cc': {('malloc', 'operator from_new'): 4},
     'api.cc': {('pool', 'from_pool'): 1, ('pool_realloc', 'from_pool'): 2},
+    'throws.cc': None,
     'empty.c': None,
 }
 
@@ -108,7 +109,7 @@ class Cell:
         return self.runtime != 'libc++' or self.compiler == 'clang'
 
     def programs(self):
-        return ('calls.c', 'empty.c') if self.runtime == 'c' else ('calls.cc', 'replaced.cc', 'api.cc')
+        return ('calls.c', 'empty.c') if self.runtime == 'c' else ('calls.cc', 'throws.cc', 'replaced.cc', 'api.cc')
 
     def build(self, source, output, extra):
         driver = COMPILERS[self.compiler][source.endswith('.cc')]
