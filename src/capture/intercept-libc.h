@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the C library's functions do that allocate for their caller (strdup, asprintf, getline, realpath ...), made so that the caller gets one
- * row. Where the C library calls its own malloc inside, a static program has that call intercepted too; so these functions do the
+ * What the C library's functions do that allocate for their caller (strdup, asprintf, getline, realpath ...), made so that the caller gets
+ * one row. Where the C library calls its own malloc inside, a static program has that call intercepted too; so these functions do the
  * allocation themselves wherever the work can be done in a buffer, and tell inner calls apart (struct rh_outer) where it cannot.
  *
  * As in intercept.h all are always inlined into a front-end's functions. `real` is how that
@@ -79,10 +79,13 @@ extern int __vsnprintf_chk(char *buffer, size_t max, int flag, size_t size, cons
 /* How the C library prints: RH_UNCHECKED plainly, else as _FORTIFY_SOURCE asks for (its checks end the program). */
 RH_INTERCEPT int rh_print(char *buffer, size_t size, int flag, const char *format, va_list arguments)
 {
-	return flag == RH_UNCHECKED ? vsnprintf(buffer, size, format, arguments) : __vsnprintf_chk(buffer, size, flag, size, format, arguments);
+	if (flag == RH_UNCHECKED)
+		return vsnprintf(buffer, size, format, arguments);
+	return __vsnprintf_chk(buffer, size, flag, size, format, arguments);
 }
 
-/* Formats into a new block. Returns what vasprintf does and leaves *result alone on failure. errno is the caller's in each pass, because of %m. */
+/* Formats into a new block. Returns what vasprintf does and leaves *result alone on failure. errno is the caller's in each pass, because
+ * of %m. */
 static __attribute__((noinline, unused)) int rh_format(char **result, int flag, const char *format, va_list arguments)
 {
 	char buffer[RH_PRINT_BUFFER], *block;
@@ -127,8 +130,8 @@ RH_INTERCEPT int rh_intercept_vasprintf(char **result, int flag, const char *for
 
 /* ---- lines ---- */
 
-/* The C library's getdelim reallocates *line inside itself. It is given a block to begin with, as it would make one, so that what it did is known from
- * the pointer and the size afterwards: one row, or none when the block did not change. */
+/* The C library's getdelim reallocates *line inside itself. It is given a block to begin with, as it would make one, so that what it did
+ * is known from the pointer and the size afterwards: one row, or none when the block did not change. */
 RH_INTERCEPT ssize_t rh_intercept_getdelim(char **line, size_t *size, int delimiter, FILE *stream, enum rh_call call,
 					   ssize_t (*real)(char **, size_t *, int, FILE *))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each function of the allocator does when it is intercepted, written once. A front-end defines the functions that the program calls, under its
- * names, each with one of these as its whole body: they are always inlined, so that RH_CALLER() is the program. The front-end's
+ * What each function of the allocator does when it is intercepted, written once. A front-end defines the functions that the program calls,
+ * under its names, each with one of these as its whole body: they are always inlined, so that RH_CALLER() is the program. The front-end's
  * functions must keep a frame pointer.
  *
  * With tracking off each is one test and a jump to the backend. Nothing is recorded of a call that fails; errno is the backend's.
@@ -19,8 +19,8 @@
 
 #define RH_INTERCEPT static inline __attribute__((always_inline))
 
-/* A function of the C library that allocates inside itself, and what of that is not a row of its own: it is the same block as the outer call's. Only
- * static programs have such inner calls intercepted. This is one word of each thread's for each of two questions. */
+/* A function of the C library that allocates inside itself, and what of that is not a row of its own: it is the same block as the outer
+ * call's. Only static programs have such inner calls intercepted. This is one word of each thread's for each of two questions. */
 struct rh_outer {
 	uintptr_t frame; /* not 0: calls from deeper than this stack address belong to the outer call (rh_outer_begin) */
 	void *buffer;    /* a realloc of this block belongs to the getline or getdelim that runs */
@@ -49,8 +49,8 @@ RH_INTERCEPT bool rh_is_inner(void)
 	return __builtin_expect(rh_outer.frame != 0, 0) && rh_outer.frame - (uintptr_t)__builtin_frame_address(0) - 1 < RH_OUTER_REACH;
 }
 
-/* What happens with tracking on stands in functions of its own (RH_TRACKED), which are told the caller: so with tracking off nothing is saved on the
- * stack before the jump to the backend. */
+/* What happens with tracking on stands in functions of its own (RH_TRACKED), which are told the caller: so with tracking off nothing is
+ * saved on the stack before the jump to the backend. */
 #define RH_TRACKED static __attribute__((noinline, unused))
 
 /* Records a block that the backend has just returned, or not if that is NULL. */

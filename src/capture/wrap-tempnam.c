@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * __wrap_tempnam, an archive member of its own: the linker warns of programs that refer to tempnam, and only those that call it should hear that.
+ * __wrap_tempnam, an archive member of its own: the linker warns of programs that refer to tempnam, and only those that call it should
+ * hear that.
  */
 #include "config.h"
 

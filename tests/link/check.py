@@ -4,11 +4,11 @@
 
     check.py --prefix DIR [--destdir DIR] [--tap] [--all] [--keep] [CELL...]
 
-A cell is compiler/linker/library/mode/C++ library, for example gcc/bfd/static/static-pie/static; a CELL is a part of such names. Without --all
-(or LINK_ALL=1) a selection is run in which every word occurs.
+A cell is compiler/linker/library/mode/C++ library, for example clang/lld/static/no-pie/dynamic; a CELL is a part of such names. Without
+--all (or LINK_ALL=1) a selection is run in which nearly every word occurs.
 
-In each cell the calls of a program must give exactly the rows in ROWS: how often which call was recorded, and the function that frame 0 lies in.
-Where the tools themselves cannot make a program of an empty main the cell is skipped, with their reason. The options stand in
+In each cell the calls of a program must give exactly the rows in ROWS: how often which call was recorded, and the function that frame 0
+lies in. Where the tools themselves cannot make a program of an empty main the cell is skipped, with their reason. The options stand in
 CASE_ARGUMENTS when there are none, as with tests/cases/check.py.
 """
 import argparse
@@ -30,11 +30,12 @@ SECONDS = 120
 COMPILERS = {'gcc': ('gcc', 'g++'), 'clang': ('clang', 'clang++')}
 LINKERS = ('bfd', 'gold', 'lld')
 LIBRARIES = ('shared', 'static')
-MODES = {'plain': [], 'lto': ['-O2', '-flto'], 'static': ['-static'], 'static-pie': ['-static-pie', '-fPIE'], 'no-pie': ['-no-pie', '-fno-pie'],
-         'fortify': ['-O2', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2']}
+MODES = {'plain': [], 'lto': ['-O2', '-flto'], 'static': ['-static'], 'static-pie': ['-static-pie', '-fPIE'],
+         'no-pie': ['-no-pie', '-fno-pie'], 'fortify': ['-O2', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2']}
 RUNTIMES = {'c': [], 'dynamic': [], 'static': ['-static-libstdc++'], 'libc++': ['-stdlib=libc++']}
 
-# {program: {(call, function of frame 0): rows}}; None: it records nothing, only has to run. `operator`: frame 0 is the program's own operator new, and what called it is named.
+# {program: {(call, function of frame 0): rows}}; None: it records nothing, only has to run. `operator`: frame 0 is the program's own operator
+# new, and what called it is named.
 ROWS = {
     'calls.c': {
         ('malloc', 'from_malloc'): 3, ('calloc', 'from_calloc'): 1, ('realloc', 'from_realloc'): 2,
@@ -114,9 +115,7 @@ class Cell:
     def build(self, source, output, extra):
         driver = COMPILERS[self.compiler][source.endswith('.cc')]
         language = ['-std=c++17', '-fsized-deallocation', *RUNTIMES[self.runtime]] if source.endswith('.cc') else ['-D_GNU_SOURCE']
-        command = [driver, '-g', *MODES[self.mode], '-fuse-ld=' + self.linker, *language, '-Wno-unused-command-line-argument'
-                   if self.compiler == 'clang' else '-Wall', '-o', output, source, *extra]
-        return run(command)
+        return run([driver, '-g', *MODES[self.mode], '-fuse-ld=' + self.linker, *language, '-o', output, source, *extra])
 
     def probe(self, work):
         """Can the tools make and run such a program at all?"""
@@ -128,7 +127,8 @@ class Cell:
         source = os.path.join(work, 'probe.c' if self.runtime == 'c' else 'probe.cc')
         program = os.path.join(work, 'probe')
         with open(source, 'w') as f:
-            f.write('int main(void) { return 0; }\n' if self.runtime == 'c' else '#include <string>\nint main() { return std::string().size(); }\n')
+            f.write('int main(void) { return 0; }\n' if self.runtime == 'c' else
+                    '#include <string>\nint main() { return std::string().size(); }\n')
         r = self.build(source, program, [])
         if r.returncode == 0:
             r = run([program])

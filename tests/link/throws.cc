@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that needs of the C++ library little more than std::bad_alloc: a static libstdc++ has no other reason to bring what throws it. */
+ * A program that needs of the C++ library little more than std::bad_alloc: a static libstdc++ has no other reason to bring what throws it.
+ * */
 #include <cstdint>
 #include <new>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The C library's functions that allocate for their caller, in a program that is linked with the wrap flags: one event each, and the same results, errno
- * and contents as the C library's own, which are called as __real_NAME.
+ * The C library's functions that allocate for their caller, in a program that is linked with the wrap flags: one event each, and the same
+ * results, errno and contents as the C library's own, which are called as __real_NAME.
  */
 #include <errno.h>
 #include <locale.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The replacement operators new and delete ([new.delete] in the C++ standard), in C, so that C programs link with the library too. Each stands in a
- * file of its own, so that an archive member never brings in an operator that the program replaces itself.
+ * The replacement operators new and delete ([new.delete] in the C++ standard), in C, so that C programs link with the library too. Each
+ * stands in a file of its own, so that an archive member never brings in an operator that the program replaces itself.
  *
- * They forward as the standard's own do: array to scalar, sized to unsized; the nothrow forms are left to the C++ library, whose
- * forms call these. Only an array form that would forward to our own scalar form allocates by itself: then its row says new[], and its caller is frame 0.
+ * They forward as the standard's own do: array to scalar, sized to unsized; the nothrow forms are left to the C++ library, whose forms
+ * call these. Only an array form that would forward to our own scalar form allocates by itself: then its row says new[], and its caller is
+ * frame 0.
  *
  * The names are those of the Itanium C++ ABI; m is size_t where that is unsigned long.
  */

@@ -2,8 +2,8 @@
  *
  * What operator new does when the allocator has nothing left ([new.delete.single]): the new handler, or std::bad_alloc.
  *
- * Both come from the C++ library, GNU's and LLVM's alike. The archive refers to them strongly, so that a static program has them; the shared library
- * weakly, so that C programs need no C++ library.
+ * Both come from the C++ library, GNU's and LLVM's alike. The archive refers to them strongly, so that a static program has them; the
+ * shared library weakly, so that C programs need no C++ library.
  */
 #include "config.h"
 
