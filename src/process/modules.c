@@ -302,11 +302,14 @@ static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 
 bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, uint64_t time, bool *done)
 {
+	uint64_t all = UINT64_MAX, mask;
 	bool gone, come = false;
 
-	*done = try_lock();
-	if (!*done)
-		return false;
+	*done = false;
+	rh_sys_sigmask(SIG_BLOCK, &all, &mask); /* a handler that jumps out would leave the lock taken */
+	if (!try_lock())
+		goto out;
+	*done = true;
 	gone = drop_gone(tracker, time);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t pc = pcs[i] & ~RH_PC_EXACT;
@@ -323,7 +326,10 @@ bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned 
 				rh_tracker_module(tracker, &modules.list[i].module, time);
 	}
 	unlock();
-	return gone || come;
+	come |= gone;
+out:
+	rh_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	return come;
 }
 
 void rh_modules_changed(void)

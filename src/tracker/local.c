@@ -14,6 +14,7 @@
 
 #include "process/modules.h"
 #include "process/path.h"
+#include "process/peer.h"
 #include "process/syscalls.h"
 #include "tracker/clock.h"
 #include "tracker/sampler.h"
@@ -98,13 +99,17 @@ static bool write_out(struct rh_tracker *tracker)
 	return rh_writer_append(&rh_session.writer, chunk, &tracker->log_inode, tracker->scratch);
 }
 
+/* Signals wait: a handler that jumps out would leave a chunk between two states, and a descriptor behind. */
 void rh_tracker_drain(struct rh_tracker *tracker)
 {
 	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
+	uint64_t all = UINT64_MAX, mask;
 
+	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
 	if (!write_out(tracker) && tracker->chunk_has_modules)
 		tracker->modules_due = true;
 	rh_tracker_begin_chunk(tracker, chunk->stream, chunk->sequence + 1, chunk->first_event + tracker->ring.events);
+	rh_sys_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void rh_tracker_finish(struct rh_tracker *tracker)
@@ -279,7 +284,7 @@ int rheaper_mark(const char *name)
 	if (!name)
 		return RHEAPER_ERROR_INVALID_ARGUMENT;
 	if (!rh_tracking())
-		return RHEAPER_ERROR_NOT_ENABLED;
+		return rh_peer ? rh_peer->mark(name) : RHEAPER_ERROR_NOT_ENABLED;
 	size = strnlen(name, 255);
 	entry = enter(&saved);
 	if (entry.tracker) {

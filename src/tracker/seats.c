@@ -22,8 +22,7 @@ static __thread struct {
 	uint32_t incarnation;            /* to which these seats belong */
 	uint32_t session;                /* for which serial is */
 	uint32_t serial;
-	uint16_t starved;                /* times that it had to share since it last looked for a seat of its own */
-	uint16_t binding;                /* levels that are being bound right now, a bit each */
+	uint32_t starved;                /* times that it had to share since it last looked for a seat of its own */
 } self __attribute__((tls_model("initial-exec")));
 
 /* A thread without a seat looks for one at every so many events: others may have ended. */
@@ -168,16 +167,14 @@ static bool announce(struct rh_seat *seat, uint32_t number, uintptr_t here, bool
 	return false;
 }
 
-/* More threads than seats. Signals wait meanwhile, so a handler never finds a shared seat held by the thread that it interrupted, and whoever holds
- * one is on its way to give it back. */
-static struct rh_entry enter_shared(uint32_t number, uintptr_t here, bool gate_open)
+/* More threads than seats. Signals wait until it is given back (their mask before is `mask`), so a handler never finds a shared seat held by the
+ * thread that it interrupted, and whoever holds one is on its way to give it back. */
+static struct rh_entry enter_shared(uint32_t number, uintptr_t here, bool gate_open, uint64_t mask)
 {
 	struct rh_seat *shared = rh_session.seats + RH_TRACKERS_MAX;
-	struct rh_entry entry = nothing();
-	uint64_t all = UINT64_MAX;
+	struct rh_entry entry = {NULL, NULL, mask};
 	uint32_t first = own_serial(number);
 
-	rh_sys_sigmask(SIG_BLOCK, &all, &entry.mask);
 	for (uint32_t i = 0;; i++) {
 		struct rh_seat *seat = &shared[(first + i) % RH_SHARED_SEATS];
 
@@ -196,14 +193,18 @@ static struct rh_entry enter_shared(uint32_t number, uintptr_t here, bool gate_o
 	return entry;
 }
 
+/* The least that lies between a recording and one of a handler that interrupts it: on x86-64 the red zone, 128 bytes (psABI 3.2.2), the kernel's
+ * struct rt_sigframe, 440, and the area of fxsave, 512; more on other machines. */
+#define SIGNAL_FRAME_MIN 1024
+
 /* Was the recording in this seat given up, by a jump out of a signal handler that had interrupted it? Its frame is gone then: we stand on the same
- * stack, further out. On an alternate stack, or further in, it may still be under way. */
+ * stack, where no handler's frame could be. On an alternate stack, or further in, it may still be under way. */
 static bool abandoned(const struct rh_seat *seat, uintptr_t here)
 {
 	const uintptr_t reach = 1 << 20;
 	stack_t stack;
 
-	if (here <= seat->busy || here - seat->busy > reach)
+	if (here + SIGNAL_FRAME_MIN <= seat->busy || here > seat->busy + reach)
 		return false;
 	return syscall(SYS_sigaltstack, NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
 }
@@ -216,26 +217,29 @@ static void forget_past(void)
 	self.incarnation = rh_session.incarnation;
 }
 
-/* Enters this thread's seat of that level, takes one if it has none, else shares. A handler that interrupts this moves on to the next level. */
+/* Enters this thread's seat of that level, takes one if it has none, else shares. Signals wait meanwhile: a handler would find the level half
+ * bound, and might jump out and leave it so. */
 static struct rh_entry bind(uint32_t level, uint32_t number, uintptr_t here, bool gate_open)
 {
 	struct rh_seat *seat = self.seat[level];
 	struct rh_entry entry = nothing();
-	const uint16_t bit = (uint16_t)(1u << level);
+	uint64_t all = UINT64_MAX, mask;
 
-	self.binding |= bit;
+	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
 	if (!seat || !seat_fits(seat)) {
 		seat = self.starved % RETRY_SEAT == 0 ? take_seat(number) : NULL;
-		self.starved = seat ? 0 : (uint16_t)(self.starved + 1);
+		self.starved = seat ? 0 : self.starved + 1;
 	}
-	if (seat && announce(seat, number, here, gate_open)) {
+	self.seat[level] = seat;
+	if (!seat)
+		return enter_shared(number, here, gate_open, mask);
+	if (announce(seat, number, here, gate_open)) {
 		introduce(seat, level, number);
 		entry.seat = seat;
 		entry.tracker = seat->tracker;
 	}
-	self.seat[level] = seat;
-	self.binding &= (uint16_t)~bit;
-	return seat ? entry : enter_shared(number, here, gate_open);
+	rh_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	return entry;
 }
 
 static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, uintptr_t here, bool gate_open)
@@ -246,8 +250,6 @@ static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, u
 	for (uint32_t level = 0; level < RH_LEVELS; level++) {
 		struct rh_seat *seat = self.seat[level];
 
-		if (self.binding & 1u << level)
-			continue;
 		if (seat && seat->busy) {
 			if (!abandoned(seat, here))
 				continue;
