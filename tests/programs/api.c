@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "program.h"
 
@@ -98,6 +98,34 @@ static void memory(void)
 	CHECK(setrlimit(RLIMIT_AS, &before) == 0);
 }
 
+static int busy_enable, busy_disable;
+static char *guarded;
+
+static void interrupt(int number)
+{
+	(void)number;
+	busy_enable = rheaper_enable_tracking(NULL, NULL, 0);
+	busy_disable = rheaper_disable_tracking();
+	CHECK(mprotect(guarded, 4096, PROT_READ | PROT_WRITE) == 0);
+	strcpy(guarded, ".");
+}
+
+/* The directory's name cannot be read at first: the handler of that fault runs in the middle of an enable. */
+static void busy(void)
+{
+	rheaper_config config = RHEAPER_CONFIG_INIT;
+
+	guarded = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(guarded != MAP_FAILED);
+	config.profile_dir = guarded;
+	signal(SIGSEGV, interrupt);
+	CHECK(rheaper_enable_tracking(&config, path, sizeof path) == 0);
+	signal(SIGSEGV, SIG_DFL);
+	CHECK(busy_enable == RHEAPER_ERROR_BUSY);
+	CHECK(busy_disable == RHEAPER_ERROR_BUSY);
+	CHECK(rheaper_disable_tracking() == 0);
+}
+
 /* A config of a program that was compiled before the last field was there: what lies behind it is not the library's. */
 static void older(void)
 {
@@ -144,6 +172,7 @@ static void errors(void)
 	CHECK(raise(SIGUSR1) == 0 && from_handler == RHEAPER_ERROR_ALREADY_ENABLED);
 	CHECK(rheaper_disable_tracking() == 0);
 	CHECK(rheaper_disable_tracking() == RHEAPER_ERROR_NOT_ENABLED);
+	busy();
 	older();
 
 	for (int error = -200; error < 50; error++)
