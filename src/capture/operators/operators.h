@@ -36,11 +36,18 @@ RH_OPERATOR void _ZdaPvmSt11align_val_t(void *block, size_t size, size_t alignme
  * the shared library they always do, and the public name tells whose is in use. */
 #if defined(PIC)
 #define RH_MARKER __attribute__((visibility("hidden")))
-#define RH_IS_OURS(operator, marker) (&(operator) == &(marker))
+#define RH_IS_OURS(operator, marker) rh_is_one_function((void *)&(operator), (void *)&(marker))
 #else
 #define RH_MARKER __attribute__((weak)) /* not hidden: gold takes a hidden one that is absent for present in a PIE */
 #define RH_IS_OURS(operator, marker) (&(marker) != NULL)
 #endif
+/* Compares at run time: a compiler takes two names for two functions. */
+RH_INTERCEPT bool rh_is_one_function(void *one, void *other)
+{
+	__asm__("" : "+r"(one));
+	return one == other;
+}
+
 extern RH_MARKER void *rh_operator_new(size_t size);
 extern RH_MARKER void *rh_operator_new_aligned(size_t size, size_t alignment);
 
