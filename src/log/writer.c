@@ -7,6 +7,7 @@
 #include "log/writer.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "process/path.h"
 #include "process/syscalls.h"
@@ -62,8 +63,20 @@ static bool write_whole(int fd, const void *bytes, size_t size, off_t size_befor
 	return true;
 }
 
-/* RLIMIT_FSIZE: the kernel sends SIGXFSZ to the writing thread. It waits while we write; afterwards ours is consumed, one that the program
- * had pending stays. */
+static bool exceeds_limit(int fd, size_t size)
+{
+	struct {
+		uint64_t soft, hard;
+	} limit; /* prlimit(2): struct rlimit64 */
+	struct stat status;
+
+	if (syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 || fstat(fd, &status) < 0)
+		return true;
+	return (uint64_t)status.st_size + size > limit.soft;
+}
+
+/* RLIMIT_FSIZE: the kernel sends SIGXFSZ to the writing thread. It waits while we write, and is consumed afterwards. If the program has one pending,
+ * for the thread or for the process, nobody could tell which of them is ours: then a write that would bring one is not begun. */
 static bool write_guarded(int fd, const void *bytes, size_t size, off_t size_before)
 {
 	uint64_t mine = SIGNAL_BIT(SIGXFSZ), before, pending = 0;
@@ -71,7 +84,7 @@ static bool write_guarded(int fd, const void *bytes, size_t size, off_t size_bef
 
 	rh_sys_sigmask(SIG_BLOCK, &mine, &before);
 	syscall(SYS_rt_sigpending, &pending, sizeof pending);
-	done = write_whole(fd, bytes, size, size_before);
+	done = !(pending & mine && exceeds_limit(fd, size)) && write_whole(fd, bytes, size, size_before);
 	if (!done && !(pending & mine)) {
 		struct timespec at_once = {0, 0};
 
