@@ -190,7 +190,7 @@ static int survey_chunk(struct survey *survey, struct read_chunk *chunk, const u
 static int survey_stream(struct survey *survey, struct read_chunk_stream *stream, uint8_t **buffer, size_t *capacity)
 {
 	struct read_chunks *chunks = &survey->profile->chunks;
-	uint64_t expected = 0, missing = 0, told;
+	uint64_t expected = 0, sequence = 0, missing = 0, told;
 
 	survey->lost_writes = 0;
 	for (size_t i = stream->first; i < stream->first + stream->count; i++) {
@@ -201,6 +201,9 @@ static int survey_stream(struct survey *survey, struct read_chunk_stream *stream
 			return -1;
 		if (chunk->head.first_event > expected)
 			missing = add_clamped(missing, chunk->head.first_event - expected);
+		else if (chunk->head.sequence > sequence)
+			chunks->cut++; /* a chunk of nothing but control records: modules, names, marks */
+		sequence = (uint64_t)chunk->head.sequence + 1;
 		if (!read_clock_add(&survey->profile->clock, chunk->head.ticks, chunk->head.monotonic))
 			return fault_memory(survey->fault);
 		if (survey_chunk(survey, chunk, records))
