@@ -186,19 +186,22 @@ static void line_share(struct lines *lines, const char *key, double value)
 	line_text(lines, key, buffer);
 }
 
-static void line_file(struct lines *lines, const char *key, const char *path, bool strip_newline)
+/* The content of a file, up to a byte that ends it (WHOLE: none does). */
+#define WHOLE (-1)
+
+static void line_file(struct lines *lines, const char *key, const char *path, int end)
 {
-	char piece[256];
+	char piece[256], *found = NULL;
 	ssize_t n;
 	int fd = rh_sys_open(path, O_RDONLY, 0);
 
 	put_plain(lines, key);
 	put(lines, '=');
-	while (fd >= 0 && ((n = rh_sys_read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))) {
-		if (n > 0 && strip_newline && piece[n - 1] == '\n')
-			n--;
+	while (fd >= 0 && !found && ((n = rh_sys_read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))) {
+		if (n > 0 && end != WHOLE)
+			found = memchr(piece, end, (size_t)n);
 		if (n > 0)
-			put_escaped(lines, piece, (size_t)n);
+			put_escaped(lines, piece, found ? (size_t)(found - piece) : (size_t)n);
 	}
 	if (fd >= 0)
 		rh_sys_close(fd);
@@ -254,11 +257,11 @@ int rh_manifest_write(const char *directory, const struct rh_manifest *m)
 	if (m->parent_profile)
 		line_text(&lines, "parent_profile", m->parent_profile);
 	line_number(&lines, "process_start", process_start());
-	line_file(&lines, "boot_id", "/proc/sys/kernel/random/boot_id", true);
+	line_file(&lines, "boot_id", "/proc/sys/kernel/random/boot_id", '\n');
 	n = readlink("/proc/self/exe", file, sizeof file - 1);
 	file[n > 0 ? n : 0] = '\0';
 	line_text(&lines, "exe", file);
-	line_file(&lines, "cmdline", "/proc/self/cmdline", false);
+	line_file(&lines, "cmdline", "/proc/self/cmdline", m->no_arguments ? '\0' : WHOLE);
 	line_text(&lines, "frontend", m->frontend);
 	line_text(&lines, "backend", m->backend);
 	line_text(&lines, "clock", m->clock);

@@ -6,6 +6,7 @@
 #define RH_LOG_DIRECTORY_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rheaper.h"
@@ -32,6 +33,7 @@ struct rh_manifest {
 	int64_t parent;          /* process id: the parent's, or of the nearest ancestor that records */
 	const char *parent_profile; /* that ancestor's profile, or NULL */
 	const rheaper_config *config;
+	bool no_arguments;       /* of the command line, keep only the program's name */
 };
 
 /* Writes the manifest. Returns 0 or an enum rheaper_error. */

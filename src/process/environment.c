@@ -150,8 +150,7 @@ static bool read_directory(const char *text, char *field)
 	return true;
 }
 
-/* Takes up one string of the environment. Returns the name of the variable whose value is bad, else NULL. */
-static const char *take(struct rh_environment *e, const char *string, const char **value)
+const char *rh_environment_take(struct rh_environment *e, const char *string, const char **value)
 {
 	rheaper_config *config = &e->config;
 	uint64_t pid;
@@ -168,6 +167,7 @@ static const char *take(struct rh_environment *e, const char *string, const char
 	VARIABLE("RHEAPER_ENABLE", read_switch(text, &e->enable));
 	VARIABLE("RHEAPER_FOLLOW_FORK", read_switch(text, &e->follow));
 	VARIABLE("RHEAPER_QUIET", read_switch(text, &e->quiet));
+	VARIABLE("RHEAPER_NO_CMDLINE", read_switch(text, &e->no_arguments));
 	VARIABLE("RHEAPER_TOGGLE_SIGNAL", read_signal(text, &e->toggle_signal));
 	VARIABLE("RHEAPER_PROFILE_DIR", read_directory(text, e->profile_dir));
 	VARIABLE("RHEAPER_MAX_STACK_DEPTH", read_uint32(text, &config->max_stack_depth));
@@ -186,7 +186,7 @@ const char *rh_environment_read(struct rh_environment *environment, const char *
 	const char *bad = NULL;
 
 	*value = NULL;
-	environment->enable = environment->quiet = false;
+	environment->enable = environment->quiet = environment->no_arguments = false;
 	environment->follow = true;
 	environment->toggle_signal = 0;
 	environment->launched = 0;
@@ -201,7 +201,7 @@ const char *rh_environment_read(struct rh_environment *environment, const char *
 
 		if (strncmp(*string, "RHEAPER_", 8) != 0)
 			continue;
-		this_bad = take(environment, *string, &this_value);
+		this_bad = rh_environment_take(environment, *string, &this_value);
 		if (this_bad && !bad) {
 			bad = this_bad;
 			*value = this_value;

@@ -18,6 +18,7 @@ struct rh_environment {
 	bool enable;          /* RHEAPER_ENABLE=1: track from the first event on */
 	bool follow;          /* RHEAPER_FOLLOW_FORK: a forked child of a tracked process is tracked; the default */
 	bool quiet;           /* RHEAPER_QUIET=1: no closing line */
+	bool no_arguments;    /* RHEAPER_NO_CMDLINE=1: the command line is not kept */
 	int toggle_signal;    /* RHEAPER_TOGGLE_SIGNAL, 0: none */
 	int64_t launched;     /* RHEAPER_LAUNCHED: the process that `rheaper` became, whose closing line is wanted; 0: none */
 	rheaper_config config;
@@ -27,5 +28,8 @@ struct rh_environment {
 /* Fills in what the variables say, defaults elsewhere. A set-uid program (AT_SECURE) gets the defaults, with follow off. If a value is bad, returns its
  * variable's name, else NULL; the value is in *value then. Async-signal-safe. */
 const char *rh_environment_read(struct rh_environment *environment, const char **value);
+
+/* Takes up one string NAME=VALUE of them; others are ignored. Result as above. */
+const char *rh_environment_take(struct rh_environment *environment, const char *string, const char **value);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "process/modules.h"
 #include "process/path.h"
+#include "process/peer.h"
 #include "process/syscalls.h"
 #include "tracker/clock.h"
 #include "tracker/sampler.h"
@@ -283,7 +284,7 @@ int rheaper_mark(const char *name)
 	if (!name)
 		return RHEAPER_ERROR_INVALID_ARGUMENT;
 	if (!rh_tracking())
-		return RHEAPER_ERROR_NOT_ENABLED;
+		return rh_peer ? rh_peer->mark(name) : RHEAPER_ERROR_NOT_ENABLED;
 	size = strnlen(name, 255);
 	entry = enter(&saved);
 	if (entry.tracker) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "process/path.h"
+#include "process/peer.h"
 #include "process/say.h"
 #include "process/syscalls.h"
 #include "tracker/session.h"
@@ -40,6 +41,9 @@ bool rh_start_reading(void)
 	if (read_already)
 		return true;
 	read_already = true;
+	rh_peer_find();
+	if (rh_peer)
+		return true; /* it reads the environment itself */
 	rh_say_begin();
 	bad = rh_environment_read(&rh_environment, &value);
 	if (bad) {
@@ -47,6 +51,8 @@ bool rh_start_reading(void)
 		rh_say("not recording: ", bad, "=", value, ": not a valid value", NULL);
 		return false;
 	}
+	if (!rh_environment.follow && rh_environment.launched && rh_environment.launched != getpid())
+		rh_environment.enable = false; /* a program that the launched one has started */
 	if (rh_environment.toggle_signal) {
 		struct sigaction action;
 

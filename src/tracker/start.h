@@ -18,4 +18,8 @@ bool rh_start_reading(void);
 /* The process ends in order, by exit or _exit: noted in the profile. Events may still come. Also from a signal handler. */
 void rh_note_exit(void);
 
+/* Says where the profile is, at the end of the process that `rheaper` became; once, and not if that was not wanted. Also from a signal handler. */
+void rh_say_closing_line(void);
+bool rh_closing_line_due(void);
+
 #endif

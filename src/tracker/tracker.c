@@ -14,6 +14,7 @@
 
 #include "log/directory.h"
 #include "process/modules.h"
+#include "process/peer.h"
 #include "process/say.h"
 #include "process/syscalls.h"
 #include "rheaper.h"
@@ -25,7 +26,12 @@
 
 union rh_gate rh_gate __attribute__((aligned(RH_GATE_SIZE)));
 struct rh_session rh_session;
-const char *rh_frontend = "wrap";
+
+/* The front-end that this library is made for. */
+#ifndef RH_FRONTEND
+#define RH_FRONTEND "wrap"
+#endif
+const char *rh_frontend = RH_FRONTEND;
 
 _Static_assert(sizeof(union rh_gate) == RH_GATE_SIZE, "the gate is wiped as a page, and nothing else with it");
 
@@ -170,6 +176,7 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	int error;
 
 	strcpy(parent_profile, directory);
+	manifest.no_arguments = rh_environment.no_arguments;
 	manifest.parent = followed ? rh_session.pid : getppid();
 	manifest.parent_profile = followed ? parent_profile : NULL;
 	error = rh_directory_make(config->profile_dir, directory, sizeof rh_session.writer.directory);
@@ -273,6 +280,8 @@ int rheaper_enable_tracking(const rheaper_config *config, char *path, size_t pat
 
 	rh_start_reading();
 	errno = saved;
+	if (rh_peer)
+		return rh_peer->enable_tracking(config, path, path_size);
 	return enable(config, false, path, path_size);
 }
 
@@ -290,9 +299,12 @@ void rh_follow(void)
 
 int rheaper_disable_tracking(void)
 {
-	int saved = errno, error = lock_gate();
+	int saved = errno, error;
 	uint32_t number;
 
+	if (!rh_tracking() && rh_peer)
+		return rh_peer->disable_tracking();
+	error = lock_gate();
 	if (error)
 		goto out;
 	number = rh_gate.session;
@@ -327,7 +339,7 @@ out:
 
 int rheaper_tracking_enabled(void)
 {
-	return rh_tracking();
+	return rh_tracking() || (rh_peer && rh_peer->tracking_enabled());
 }
 
 void rh_note_exit(void)
@@ -348,14 +360,24 @@ void rh_note_exit(void)
 	errno = saved;
 }
 
-/* The closing line: only in the process that `rheaper` became, and only if it still is about something. */
-static __attribute__((destructor)) void at_exit(void)
+bool rh_closing_line_due(void)
 {
+	return rh_environment.launched == getpid() && !rh_environment.quiet && *rh_session.writer.directory && !rh_peer;
+}
+
+void rh_say_closing_line(void)
+{
+	static bool said;
 	const char *directory = rh_session.writer.directory;
 
-	rh_note_exit();
-	if (rh_environment.launched == getpid() && !rh_environment.quiet && *directory)
+	if (rh_closing_line_due() && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		rh_say("recorded to ", directory, "; next: rheaper-rip ", directory, " profile.db", NULL);
+}
+
+static __attribute__((destructor)) void at_exit(void)
+{
+	rh_note_exit();
+	rh_say_closing_line();
 }
 
 const char *rheaper_strerror(int error)
