@@ -3,12 +3,16 @@
  * Who really allocates: the allocator that the program was linked with.
  *
  * The shared library is linked without --wrap, so the plain names are the program's own allocator. The objects of the archive take part in
- * the program's link, where --wrap turns the plain names into ours and gives __real_NAME for the allocator's. A program that links the archive without
- * the wrap flags has no __real_NAME: then the plain names are the allocator's again. That plain name is also what
- * pulls wrap.o, and so the allocator itself, into a static program.
+ * the program's link, where --wrap turns the plain names into ours and gives __real_NAME for the allocator's. A program that links the
+ * archive without the wrap flags has no __real_NAME: then the plain names are the allocator's again. That plain name is also what pulls
+ * wrap.o, and so the allocator itself, into a static program.
  *
- * RH_BACKEND_WRAPPED, defined before this header is included: this object belongs to a program with the wrap flags, so that __real_NAME exists. As a strong
- * reference it fetches the allocator from libc.a, which a weak one does not.
+ * The preload library is called malloc itself, so it has the next definition of each (RH_BACKEND_NEXT, backend/next.h); the library of
+ * malloc hooks stands behind the C library's malloc and calls that by its inner names (RH_BACKEND_LIBC, backend/libc.h). Both are said on
+ * the command line.
+ *
+ * RH_BACKEND_WRAPPED, defined before this header is included: this object belongs to a program with the wrap flags, so that __real_NAME
+ * exists. As a strong reference it fetches the allocator from libc.a, which a weak one does not.
  *
  * Contracts, errno and thread safety are those of malloc(3), posix_memalign(3) and malloc_usable_size(3).
  */
@@ -18,7 +22,13 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#if defined(PIC)
+#if defined(RH_BACKEND_NEXT)
+#include "backend/next.h"
+#define RH_BACKEND_CALL(name, ...) rh_next.name(__VA_ARGS__)
+#elif defined(RH_BACKEND_LIBC)
+#include "backend/libc.h"
+#define RH_BACKEND_CALL(name, ...) rh_libc_##name(__VA_ARGS__)
+#elif defined(PIC)
 #define RH_BACKEND_CALL(name, ...) name(__VA_ARGS__)
 #elif defined(RH_BACKEND_WRAPPED)
 #define RH_BACKEND_CALL(name, ...) __real_##name(__VA_ARGS__)
@@ -28,7 +38,7 @@
 #define RH_BACKEND_REFERENCE __attribute__((weak))
 #endif
 
-#if !defined(PIC)
+#if defined(RH_BACKEND_REFERENCE)
 extern __typeof__(malloc) __real_malloc RH_BACKEND_REFERENCE;
 extern __typeof__(calloc) __real_calloc RH_BACKEND_REFERENCE;
 extern __typeof__(realloc) __real_realloc RH_BACKEND_REFERENCE;

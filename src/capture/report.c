@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "process/peer.h"
 #include "rheaper.h"
 #include "tracker/tracker.h"
 
@@ -13,6 +14,8 @@ RH_KEEPS_FRAME void rheaper_report_alloc(void *p, size_t n)
 		struct rh_frame caller = RH_CALLER();
 
 		rh_event_alloc(p, n, RH_CALL_POOL, &caller);
+	} else if (rh_peer) {
+		rh_peer->report_alloc(p, n);
 	}
 }
 
@@ -26,6 +29,8 @@ RH_KEEPS_FRAME void rheaper_report_realloc(void *old, void *p, size_t n)
 			rh_event_realloc(old, p, n, RH_CALL_POOL_REALLOC, rh_event_realloc_begin(), &caller);
 		else
 			rh_event_alloc(p, n, RH_CALL_POOL_REALLOC, &caller);
+	} else if (rh_peer) {
+		rh_peer->report_realloc(old, p, n);
 	}
 }
 
@@ -33,4 +38,6 @@ void rheaper_report_free(void *p)
 {
 	if (rh_tracking() && p)
 		rh_event_free(p, RH_FREE_POOL);
+	else if (rh_peer)
+		rh_peer->report_free(p);
 }

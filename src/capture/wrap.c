@@ -15,6 +15,7 @@
 #include "capture/intercept.h"
 #include "capture/wrap.h"
 #include "process/modules.h"
+#include "tracker/start.h"
 
 /* ---- the allocator ---- */
 
@@ -249,4 +250,29 @@ RH_WRAPPER int __wrap_dlclose(void *handle)
 
 	rh_modules_changed();
 	return result;
+}
+
+/* ---- processes that end in a hurry ---- */
+
+RH_LIBC_DECLARE(_exit);
+RH_LIBC_DECLARE(_Exit);
+RH_LIBC_DECLARE(quick_exit);
+
+RH_WRAPPER _Noreturn void __wrap__exit(int status)
+{
+	rh_note_exit();
+	RH_LIBC(_exit)(status);
+}
+
+RH_WRAPPER _Noreturn void __wrap__Exit(int status)
+{
+	rh_note_exit();
+	RH_LIBC(_Exit)(status);
+}
+
+/* Its handlers may still allocate, and are recorded. */
+RH_WRAPPER _Noreturn void __wrap_quick_exit(int status)
+{
+	rh_note_exit();
+	RH_LIBC(quick_exit)(status);
 }

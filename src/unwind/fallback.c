@@ -34,6 +34,62 @@
 /* Frames that libunwind goes through to reach the one asked for: our own, and those that were walked already. */
 #define APPROACH_MAX 100000
 
+#if defined(RH_PRELOADED)
+#include <dlfcn.h>
+
+#define LIBUNWIND "libunwind.so.8"
+#define TEXT(name) #name
+#define NAME(name) TEXT(name) /* unw_step is a macro: _ULx86_64_step */
+
+static struct {
+	void *handle; /* set last */
+	__typeof__(&unw_init_local) init_local;
+	__typeof__(&unw_step) step;
+	__typeof__(&unw_get_reg) get_reg;
+	__typeof__(&unw_is_signal_frame) is_signal_frame;
+	__typeof__(&unw_flush_cache) flush_cache;
+	unw_addr_space_t *local_addr_space;
+	int (*getcontext)(unw_context_t *context);
+} libunwind;
+
+#define FIND(member, name) ((*(void **)&libunwind.member = dlsym(handle, NAME(name))) != NULL)
+
+void rh_fallback_load(void)
+{
+	void *handle = dlopen(LIBUNWIND, RTLD_NOW | RTLD_LOCAL);
+
+	if (handle && FIND(init_local, unw_init_local) && FIND(step, unw_step) && FIND(get_reg, unw_get_reg) &&
+	    FIND(is_signal_frame, unw_is_signal_frame) && FIND(flush_cache, unw_flush_cache) &&
+	    FIND(local_addr_space, unw_local_addr_space) && FIND(getcontext, unw_tdep_getcontext))
+		__atomic_store_n(&libunwind.handle, handle, __ATOMIC_RELEASE);
+}
+
+static bool is_loaded(void)
+{
+	return __atomic_load_n(&libunwind.handle, __ATOMIC_ACQUIRE) != NULL;
+}
+
+#undef unw_init_local
+#undef unw_step
+#undef unw_get_reg
+#undef unw_is_signal_frame
+#undef unw_flush_cache
+#undef unw_local_addr_space
+#undef unw_getcontext
+#define unw_init_local libunwind.init_local
+#define unw_step libunwind.step
+#define unw_get_reg libunwind.get_reg
+#define unw_is_signal_frame libunwind.is_signal_frame
+#define unw_flush_cache libunwind.flush_cache
+#define unw_local_addr_space (*libunwind.local_addr_space)
+#define unw_getcontext libunwind.getcontext
+#else
+static bool is_loaded(void)
+{
+	return true;
+}
+#endif
+
 /* What goes to the private stack and comes back. Lies at the top of that stack. */
 struct job {
 	unw_context_t context;
@@ -204,7 +260,7 @@ __attribute__((noinline)) unsigned rh_fallback(struct rh_walker *walker, const s
 	uint64_t mask;
 
 	/* Blocked from before the first use of the walker's stack: a handler that walks with the same walker must not map it too. */
-	if (block_signals(&mask)) {
+	if (is_loaded() && block_signals(&mask)) {
 		if (map_stack(walker) && enter_libunwind()) {
 			struct job *job = (struct job *)((char *)walker->private_stack + MAPPING_SIZE - (sizeof(*job) + 63) / 64 * 64);
 

@@ -14,6 +14,12 @@
  * Keeps errno. Async-signal-safe, but for the loader's lock and libunwind's, under which signals are blocked. */
 unsigned rh_fallback(struct rh_walker *walker, const struct rh_frame *at, uint64_t *pcs, unsigned max, struct rh_frame *last);
 
+#if defined(RH_PRELOADED)
+/* Loads libunwind for the use of this library alone: as one of its needed libraries it would lend its _Unwind_ functions to a program that looks for
+ * libgcc's. Until then, and if it is not there, rh_fallback fails. Not on the event path: at the start. */
+void rh_fallback_load(void);
+#endif
+
 /* Drops what libunwind has learnt about code. */
 void rh_fallback_forget(void);
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dlclose, _exit, _Exit, quick_exit and __cxa_atexit in a preloaded library, over the next definition of each.
+ */
+#include "config.h"
+
+#include "capture/around.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "process/modules.h"
+#include "process/syscalls.h"
+#include "tracker/start.h"
+
+#define RH_AROUND __attribute__((visibility("default")))
+
+/* Not declared by a header. */
+int __cxa_atexit(void (*function)(void *), void *argument, void *object);
+
+static int (*next_dlclose)(void *handle);
+static void (*next__exit)(int status);
+static void (*next__Exit)(int status);
+static void (*next_quick_exit)(int status);
+
+#define FIND(name) (*(void **)&next_##name = dlsym(RTLD_NEXT, #name))
+
+void rh_around_begin(void)
+{
+	FIND(dlclose);
+	FIND(_exit);
+	FIND(_Exit);
+	FIND(quick_exit);
+}
+
+RH_AROUND int dlclose(void *handle)
+{
+	int result;
+
+	if (!next_dlclose)
+		FIND(dlclose);
+	result = next_dlclose(handle);
+	rh_modules_changed();
+	return result;
+}
+
+static void end(void)
+{
+	rh_note_exit();
+	rh_say_closing_line();
+}
+
+/* All that _exit does (_exit(2)). */
+static _Noreturn void leave(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+RH_AROUND void _exit(int status)
+{
+	end();
+	if (next__exit)
+		next__exit(status);
+	leave(status);
+}
+
+RH_AROUND void _Exit(int status)
+{
+	end();
+	if (next__Exit)
+		next__Exit(status);
+	leave(status);
+}
+
+/* Its handlers may still allocate, and are recorded. */
+RH_AROUND void quick_exit(int status)
+{
+	end();
+	if (!next_quick_exit)
+		FIND(quick_exit);
+	next_quick_exit(status);
+	leave(status);
+}
+
+/* ---- the last moment for the closing line ---- */
+
+/* Of so many functions that the program registers. */
+#define EXIT_FUNCTIONS_MAX 4
+
+static int (*next___cxa_atexit)(void (*function)(void *), void *argument, void *object);
+
+static void say(void *unused)
+{
+	(void)unused;
+	rh_say_closing_line();
+}
+
+/* What the program registers by atexit may close standard error, as that of GNU's utilities does: the line must be said before. The last function that is
+ * registered is the first to be called. atexit passes no argument (it is linked into the program), static destructors pass their object. */
+RH_AROUND int __cxa_atexit(void (*function)(void *), void *argument, void *object)
+{
+	static unsigned count;
+	int result;
+
+	if (!next___cxa_atexit)
+		FIND(__cxa_atexit);
+	result = next___cxa_atexit(function, argument, object);
+	if (result == 0 && !argument && rh_closing_line_due() && __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) < EXIT_FUNCTIONS_MAX)
+		next___cxa_atexit(say, NULL, NULL);
+	return result;
+}
