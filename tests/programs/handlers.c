@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Signal handlers that allocate (with arena.c, an allocator that lets them).
- *   handlers same|alternate     a timer's handler allocates and frees at 1 kHz, on the same or on an alternate stack, while the main program does,
+ *   handlers same|alternate TRACKERS     a timer's handler allocates and frees at 1 kHz, on the same or on an alternate stack, while the main program does,
  *                               until the handler has run 300 times. The handler's blocks have 100 bytes, the main program's 200.
- *   handlers jump               ... and leaves by siglongjmp, wherever it interrupted */
+ *   handlers jump TRACKERS      ... and leaves by siglongjmp, wherever it interrupted */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -39,13 +39,13 @@ int main(int argc, char **argv)
 	stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
 	volatile uint64_t begun = 0, done = 0;
 
-	CHECK(argc == 2);
+	CHECK(argc == 3);
 	jumps = *argv[1] == 'j';
 	if (*argv[1] == 'a') {
 		CHECK(sigaltstack(&alternate, NULL) == 0);
 		action.sa_flags = SA_ONSTACK;
 	}
-	track(".", 0, 50); /* few events a chunk: many handlers interrupt the writing of one */
+	track(".", (uint32_t)atoi(argv[2]), 50); /* few events a chunk: many handlers interrupt the writing of one */
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 	sigsetjmp(back, 1);
 	if (runs == 0)

@@ -83,6 +83,7 @@ class Builder:
     def __init__(self, product):
         self.product = product
         self.dir = tempfile.mkdtemp(prefix='programs-')
+        os.chmod(self.dir, 0o755)
         self.built = {}
         self.locks = {}
         self.lock = threading.Lock()
@@ -218,9 +219,9 @@ class Test:
         equal('profiles', len(found), 1)
         return found[0]
 
-    def rip_raw(self, *arguments, cwd='/', **more):
+    def rip_raw(self, *arguments, cwd='/', command=None, **more):
         try:
-            return subprocess.run([self.product.rip, *arguments], cwd=cwd, timeout=SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            return subprocess.run([command or self.product.rip, *arguments], cwd=cwd, timeout=SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   **more)
         except subprocess.TimeoutExpired:
             raise Failure('rheaper-rip: not done after %d s' % SECONDS) from None

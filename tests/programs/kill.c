@@ -2,7 +2,7 @@
  *
  * A program that is killed.
  *   kill self                     60000 blocks, then SIGKILL to itself
- *   kill threads FILE BUFFER      four threads that allocate and free until somebody kills them; in FILE (shared memory) each counts what it
+ *   kill threads FILE BUFFER TRACKERS     four threads that allocate and free until somebody kills them; in FILE (shared memory) each counts what it
  *                                 has completed. Thread t's blocks have 1000 + t bytes. */
 #include <fcntl.h>
 #include <pthread.h>
@@ -46,12 +46,12 @@ int main(int argc, char **argv)
 			keep(malloc((size_t)i % 100 + 1));
 		kill(getpid(), SIGKILL);
 	}
-	CHECK(argc == 4);
+	CHECK(argc == 5);
 	fd = open(argv[2], O_RDWR | O_CREAT, 0600);
 	CHECK(fd >= 0 && ftruncate(fd, 4096) == 0);
 	counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(counts != MAP_FAILED);
-	track(".", 0, (uint32_t)atoi(argv[3]));
+	track(".", (uint32_t)atoi(argv[4]), (uint32_t)atoi(argv[3]));
 	for (size_t t = 0; t < THREADS; t++)
 		CHECK(pthread_create(&threads[t], NULL, work, (void *)t) == 0);
 	CHECK(write(1, "r", 1) == 1);

@@ -35,8 +35,8 @@ def threads_killed_at_any_moment_leave_every_completed_event(test):
     seen = 0
     for number in range(100 if LONG else 10):
         counts, work = test.path('counts-%d' % number), test.mkdir('run-%d' % number)
-        # With few events a chunk, kills fall into the writing of chunks more often.
-        process = test.start(program, 'threads', counts, [5000, 20][number % 2], cwd=work)
+        # With few events a chunk, kills fall into the writing of chunks more often; with one tracker, threads share.
+        process = test.start(program, 'threads', counts, [5000, 20][number % 2], [200, 200, 1][number % 3], cwd=work)
         equal('the program starts', process.stdout.read(1), b'r')
         time.sleep(moments.uniform(0, 0.12))
         process.kill()

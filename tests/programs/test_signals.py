@@ -5,14 +5,14 @@ import os
 from harness import ROOT, behaviour, equal, true
 
 
-def handlers(test, how, static=False):
-    said = test.numbers(test.run(test.build('handlers.c', static=static, libs=(os.path.join(ROOT, 'arena.c'),)), how))
+def handlers(test, how, static=False, trackers=200):
+    said = test.numbers(test.run(test.build('handlers.c', static=static, libs=(os.path.join(ROOT, 'arena.c'),)), how, trackers))
     true('the handler ran %d times' % said['runs'], said['runs'] >= 300)
     return said
 
 
-def exact(test, how, static=False):
-    said = handlers(test, how, static)
+def exact(test, how, static=False, trackers=200):
+    said = handlers(test, how, static, trackers)
     db = test.rip().sound()
     equal('rows of the handler', db.count('size = 100'), said['handler'])
     equal('rows of the main program', db.count('size = 200'), said['done'])
@@ -28,6 +28,11 @@ def a_handler_at_1_kHz_loses_nothing(test):
 @behaviour
 def a_handler_on_an_alternate_stack_loses_nothing(test):
     exact(test, 'alternate', static=True)
+
+
+@behaviour
+def a_handler_that_finds_no_tracker_left_loses_nothing(test):
+    exact(test, 'same', trackers=1)
 
 
 @behaviour
