@@ -153,6 +153,7 @@ static __attribute__((constructor)) void begin(void)
 
 	rh_around_begin();
 	rh_fallback_load();
+	find_out();
 	if (rh_hooks_native)
 		pthread_atfork(rh_hooks_take_out, rh_hooks_put_back, rh_hooks_put_back); /* else a child could find them out for ever */
 	if (rh_hooks_probe())

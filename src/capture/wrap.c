@@ -254,9 +254,9 @@ RH_WRAPPER int __wrap_dlclose(void *handle)
 
 /* ---- processes that end in a hurry ---- */
 
-RH_LIBC_DECLARE(_exit);
-RH_LIBC_DECLARE(_Exit);
-RH_LIBC_DECLARE(quick_exit);
+extern _Noreturn __typeof__(_exit) RH_LIBC(_exit);
+extern _Noreturn __typeof__(_Exit) RH_LIBC(_Exit);
+extern _Noreturn __typeof__(quick_exit) RH_LIBC(quick_exit);
 
 RH_WRAPPER _Noreturn void __wrap__exit(int status)
 {

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -454,6 +456,38 @@ static void dlclose_tells_that_code_is_gone(void **state)
 	assert_int_equal(recorded_module_changes, 1);
 }
 
+/* ---- the end of the process ---- */
+
+static unsigned exits_noted(void (*leave)(int status))
+{
+	unsigned *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), noted;
+	int status;
+	pid_t child;
+
+	assert_true(shared != MAP_FAILED);
+	recorded_exits = shared;
+	child = fork();
+	if (child == 0) {
+		leave(17);
+		abort();
+	}
+	recorded_exits = NULL;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 17);
+	noted = *shared;
+	munmap(shared, sizeof *shared);
+	return noted;
+}
+
+static void leaving_in_a_hurry_is_noted(void **state)
+{
+	(void)state;
+	assert_int_equal(exits_noted(_exit), 1);
+	assert_int_equal(exits_noted(_Exit), 1);
+	assert_int_equal(exits_noted(quick_exit), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +509,7 @@ int main(void)
 		cmocka_unit_test(pools_are_recorded_in_their_own_domain),
 		cmocka_unit_test(pools_may_report_null),
 		cmocka_unit_test(dlclose_tells_that_code_is_gone),
+		cmocka_unit_test(leaving_in_a_hurry_is_noted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

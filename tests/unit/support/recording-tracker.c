@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "process/modules.h"
+#include "process/peer.h"
+#include "tracker/start.h"
 #include "recording-tracker.h"
 
 union rh_gate rh_gate;
 struct recorded recorded[RECORDED_MAX];
 unsigned recorded_count, recorded_module_changes;
+unsigned *recorded_exits;
 uint64_t recorded_begins;
 
 void recording_on(void)
@@ -71,3 +74,12 @@ void rh_modules_changed(void)
 {
 	recorded_module_changes++;
 }
+
+void rh_note_exit(void)
+{
+	if (recorded_exits)
+		++*recorded_exits;
+}
+
+/* No other copy of Rheaper is here. */
+const struct rh_peer *rh_peer;
