@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Whole programs, recorded and analysed: builds each case, runs it, rips its profile and asks the database.
 
-    check.py --prefix DIR [--destdir DIR] [--static] [--keep] [--tap] [CASE...]
+    check.py --prefix DIR [--destdir DIR] [--mode MODE]... [--static] [--keep] [--tap] [CASE...]
     check.py --plain [CASE...]          the programs alone, without Rheaper
 
---prefix is what Rheaper was configured with, --destdir what `make install DESTDIR=` put before it. --static links librheaper.a.
+--prefix is what Rheaper was configured with, --destdir what `make install DESTDIR=` put before it. A mode is how Rheaper comes to the
+program: wrap (it is linked with the wrap flags; --static: with librheaper.a), preload (`rheaper PROGRAM`) or hooks (`rheaper --hooks PROGRAM`);
+without --mode all three.
 
 A case is a directory with
     main.c or main.cc    prints `ok` and returns 0 when all went well from its own point of view
@@ -24,6 +26,7 @@ CASE_TIME_SCALE stretches the time limits. CC and CXX are the compilers. CASE_AR
 """
 import argparse
 import glob
+import itertools
 import os
 import re
 import shlex
@@ -83,40 +86,34 @@ class Plain:
     def flags(self):
         return [], []
 
+    mode = 'plain'
+
     def environment(self, case, work):
         return {}
+
+    def command(self, case, work, program):
+        return [program]
 
     def database(self, case, work, pid):
         return None
 
 
-class Wrapped:
-    """The program is linked again with what pkg-config says."""
+class Installed:
+    """An installation, and what is the same however it comes to the program."""
 
-    def __init__(self, prefix, destdir, static):
+    def __init__(self, prefix, destdir):
         root = destdir + os.path.abspath(prefix)
         found = [p for d in ('lib', 'lib64', 'lib/*') for p in glob.glob(os.path.join(root, d, 'pkgconfig/rheaper.pc'))]
         self.rip = os.path.join(root, 'bin/rheaper-rip')
+        self.launcher = os.path.join(root, 'bin/rheaper')
         if not found or not os.path.exists(self.rip):
             sys.exit('check.py: no Rheaper is installed in %s' % root)
-        lib = os.path.dirname(os.path.dirname(found[0]))
-        env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(found[0]), PKG_CONFIG_ALLOW_SYSTEM_CFLAGS='1', PKG_CONFIG_ALLOW_SYSTEM_LIBS='1')
-        if destdir:
-            env['PKG_CONFIG_SYSROOT_DIR'] = destdir
+        self.pkgconfig = os.path.dirname(found[0])
+        self.lib = os.path.dirname(self.pkgconfig)
+        self.include = os.path.join(root, 'include')
 
-        def ask(what):
-            return subprocess.run(['pkg-config', what, 'rheaper'], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-        self.cflags, self.libs = ask('--cflags'), ask('--libs')
-        if static:
-            self.libs = ['-l:librheaper.a' if w == '-lrheaper' else w for w in self.libs]
-        else:
-            self.libs.append('-Wl,-rpath,' + lib)
-
-    def flags(self):
-        return [os.path.join(ROOT, 'adapter.c')] + self.cflags, self.libs
-
-    def environment(self, case, work):
-        return {'CASE_DIR': work, 'CASE_AUTO': '1'} if case.about['tracking'] == 'auto' else {}
+    def command(self, case, work, program):
+        return [program]
 
     def database(self, case, work, pid):
         profiles = [p for p in glob.glob(os.path.join(work, '**', 'rip-%d*' % pid), recursive=True)
@@ -128,6 +125,57 @@ class Wrapped:
         if r.returncode:
             raise Failure('rheaper-rip: status %d: %s' % (r.returncode, r.stdout.decode('latin1').strip()))
         return db
+
+
+class Wrapped(Installed):
+    """The program is linked again with what pkg-config says."""
+
+    mode = 'wrap'
+
+    def __init__(self, prefix, destdir, static):
+        super().__init__(prefix, destdir)
+        env = dict(os.environ, PKG_CONFIG_PATH=self.pkgconfig, PKG_CONFIG_ALLOW_SYSTEM_CFLAGS='1', PKG_CONFIG_ALLOW_SYSTEM_LIBS='1')
+        if destdir:
+            env['PKG_CONFIG_SYSROOT_DIR'] = destdir
+
+        def ask(what):
+            return subprocess.run(['pkg-config', what, 'rheaper'], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+        self.cflags, self.libs = ask('--cflags'), ask('--libs')
+        if static:
+            self.libs = ['-l:librheaper.a' if w == '-lrheaper' else w for w in self.libs]
+        else:
+            self.libs.append('-Wl,-rpath,' + self.lib)
+
+    def flags(self):
+        return [os.path.join(ROOT, 'adapter.c')] + self.cflags, self.libs
+
+    def environment(self, case, work):
+        return {'CASE_DIR': work, 'CASE_AUTO': '1'} if case.about['tracking'] == 'auto' else {}
+
+
+class Launched(Installed):
+    """The program is as it is and started by the launcher. One that switches tracking itself reaches the preloaded library through an adapter of its own, a
+    shared object in LD_PRELOAD, which the launcher must keep."""
+
+    def __init__(self, mode, prefix, destdir):
+        super().__init__(prefix, destdir)
+        self.mode = mode
+
+    def flags(self):
+        return [], []
+
+    def command(self, case, work, program):
+        how = ['--hooks'] if self.mode == 'hooks' else []
+        if case.about['tracking'] == 'api':
+            how.append('--off')
+        return [self.launcher, '-q', '-o', work, '--max-stack-depth', '64', *how, '--', program]
+
+    def environment(self, case, work):
+        if case.about['tracking'] == 'auto':
+            return {}
+        adapter = os.path.join(work, 'adapter.so')
+        run([*os.environ.get('CC', 'gcc').split(), '-g', '-fPIC', '-shared', '-I' + self.include, '-o', adapter, os.path.join(ROOT, 'adapter.c')])
+        return {'LD_PRELOAD': adapter}
 
 
 def same(value, expected):
@@ -158,7 +206,7 @@ def run(command):
 
 
 def execute(product, case, work, program):
-    p = subprocess.Popen([program], cwd=work, env=dict(os.environ, **product.environment(case, work)), stdout=subprocess.PIPE,
+    p = subprocess.Popen(product.command(case, work, program), cwd=work, env=dict(os.environ, **product.environment(case, work)), stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, start_new_session=True)
     try:
         out, _ = p.communicate(timeout=RUN_SECONDS)
@@ -213,30 +261,33 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--prefix', default='/usr/local')
     ap.add_argument('--destdir', default='')
+    ap.add_argument('--mode', action='append', choices=('wrap', 'preload', 'hooks'), default=[])
     ap.add_argument('--static', action='store_true')
     ap.add_argument('--plain', action='store_true')
     ap.add_argument('--keep', action='store_true')
     ap.add_argument('--tap', action='store_true', help='results for a TAP harness')
     ap.add_argument('cases', nargs='*', help='directories; default: all')
     a = ap.parse_args(sys.argv[1:] or shlex.split(os.environ.get('CASE_ARGUMENTS', '')))
-    product = Plain() if a.plain else Wrapped(a.prefix, a.destdir, a.static)
+    modes = a.mode or (['wrap'] if a.static else ['wrap', 'preload', 'hooks'])
+    products = [Plain()] if a.plain else [Wrapped(a.prefix, a.destdir, a.static) if m == 'wrap' else Launched(m, a.prefix, a.destdir)
+                                          for m in modes]
     cases = [Case(d) for d in a.cases or sorted(glob.glob(os.path.join(ROOT, '[0-9]*/')))]
     failed = 0
     if a.tap:
-        print('1..%d' % len(cases))
-    for number, case in enumerate(cases, 1):
+        print('1..%d' % (len(products) * len(cases)))
+    for number, (product, case) in enumerate(itertools.product(products, cases), 1):
         start = time.time()
         wrong = check(product, case, a.keep)
         failed += wrong is not None
         if a.tap:
-            print('%s %d - %s' % ('not ok' if wrong else 'ok', number, case.name))
+            print('%s %d - %s' % ('not ok' if wrong else 'ok', number, product.mode + ' ' + case.name))
             for line in (wrong or '').splitlines():
                 print('#', line)
         else:
-            print('%-4s %-26s %4.1f s  %s' % ('FAIL' if wrong else 'PASS', case.name, time.time() - start, wrong or ''))
+            print('%-4s %-34s %4.1f s  %s' % ('FAIL' if wrong else 'PASS', product.mode + ' ' + case.name, time.time() - start, wrong or ''))
         sys.stdout.flush()
     if not a.tap:
-        print('%d passed, %d failed, 0 skipped' % (len(cases) - failed, failed))
+        print('%d passed, %d failed, 0 skipped' % (len(products) * len(cases) - failed, failed))
     return 1 if failed and not a.tap else 0             # a TAP harness has counted them already
 
 

@@ -47,7 +47,7 @@ static const char *reading(char *const *strings)
 
 #define READING(...) reading((char *const[]){__VA_ARGS__, NULL})
 
-#define DEFAULTS "enable 0 follow 1 quiet 0 signal 0 depth 128 trackers 200 buffer 5000 rate 1.000000 interval 0 dir ''"
+#define DEFAULTS "enable 0 follow 1 quiet 0 arguments 1 signal 0 depth 128 trackers 200 buffer 5000 rate 1.000000 interval 0 dir ''"
 
 static void nothing_set_gives_the_defaults(void **state)
 {
@@ -61,8 +61,8 @@ static void every_variable_is_read(void **state)
 
 	(void)state;
 	snprintf(expected, sizeof expected,
-		 "enable 1 follow 0 quiet 1 signal %d depth 64 trackers 7 buffer 100 rate 0.250000 interval 524288 dir '/var/tmp/a b'", SIGUSR2);
-	assert_string_equal(READING("RHEAPER_ENABLE=1", "RHEAPER_FOLLOW_FORK=0", "RHEAPER_QUIET=1", "RHEAPER_TOGGLE_SIGNAL=USR2",
+		 "enable 1 follow 0 quiet 1 arguments 0 signal %d depth 64 trackers 7 buffer 100 rate 0.250000 interval 524288 dir '/var/tmp/a b'", SIGUSR2);
+	assert_string_equal(READING("RHEAPER_ENABLE=1", "RHEAPER_FOLLOW_FORK=0", "RHEAPER_QUIET=1", "RHEAPER_NO_CMDLINE=1", "RHEAPER_TOGGLE_SIGNAL=USR2",
 				    "RHEAPER_MAX_STACK_DEPTH=64", "RHEAPER_MAX_TRACKERS=7", "RHEAPER_TRACKER_EVENT_BUFFER_SIZE=100",
 				    "RHEAPER_SAMPLE_RATE=.25", "RHEAPER_SAMPLE_INTERVAL=512K", "RHEAPER_PROFILE_DIR=/var/tmp/a b"),
 			    expected);
@@ -110,8 +110,8 @@ static int print_reading(void)
 	if (bad)
 		printf("bad %s '%s'", bad, value);
 	else
-		printf("enable %d follow %d quiet %d signal %d depth %u trackers %u buffer %u rate %f interval %llu dir '%s'", e.enable, e.follow,
-		       e.quiet, e.toggle_signal, e.config.max_stack_depth, e.config.max_trackers, e.config.tracker_event_buffer_size,
+		printf("enable %d follow %d quiet %d arguments %d signal %d depth %u trackers %u buffer %u rate %f interval %llu dir '%s'", e.enable, e.follow,
+		       e.quiet, !e.no_arguments, e.toggle_signal, e.config.max_stack_depth, e.config.max_trackers, e.config.tracker_event_buffer_size,
 		       e.config.sample_rate, (unsigned long long)e.config.sample_interval, e.config.profile_dir);
 	return 0;
 }
