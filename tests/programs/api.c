@@ -33,11 +33,11 @@ static void refused(const rheaper_config *config, int error)
 	CHECK(rheaper_tracking_enabled() == running);
 }
 
-#define REFUSED(field, value, error)                                    \
-	do {                                                            \
-		rheaper_config config_ = RHEAPER_CONFIG_INIT;           \
-		config_.field = (value);                                \
-		refused(&config_, error);                               \
+#define REFUSED(field, value, error)                          \
+	do {                                                  \
+		rheaper_config config_ = RHEAPER_CONFIG_INIT; \
+		config_.field = (value);                      \
+		refused(&config_, error);                     \
 	} while (0)
 
 static void values(void)
@@ -237,9 +237,9 @@ static void pool(void)
 		rheaper_report_alloc(slab + i * 16, 10 + (size_t)i);
 	for (int i = 0; i < 50; i++)
 		rheaper_report_free(slab + i * 16);
-	rheaper_report_realloc(slab + 50 * 16, slab, 5000);           /* moves to where the slab begins */
+	rheaper_report_realloc(slab + 50 * 16, slab, 5000);	      /* moves to where the slab begins */
 	rheaper_report_realloc(slab + 51 * 16, slab + 51 * 16, 5001); /* stays */
-	rheaper_report_realloc(NULL, slab + 50 * 16, 5002);           /* is new */
+	rheaper_report_realloc(NULL, slab + 50 * 16, 5002);	      /* is new */
 	rheaper_report_alloc(NULL, 1);
 	rheaper_report_realloc(slab + 52 * 16, NULL, 1);
 	rheaper_report_free(NULL);

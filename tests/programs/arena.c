@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An allocator that signal handlers may use, which glibc's is not made for: it hands out cells of a ring, whatever the size, and takes nothing back. A cell
- * comes round again after 65536 further blocks. */
+ * An allocator that signal handlers may use, which glibc's is not made for: it hands out cells of a ring, whatever the size, and takes
+ * nothing back. A cell comes round again after 65536 further blocks. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An independent count, to be preloaded: calls of allocating functions whose caller, by its return address, lies in the program itself, between
- * counter_on and counter_off; those that return a block, and the bytes asked for. counter_off prints a line for each function. It knows nothing of
- * Rheaper. Other functions that allocate are not here: a row of theirs has nothing to be equal to. */
+ * An independent count, to be preloaded: calls of allocating functions whose caller, by its return address, lies in the program itself,
+ * between counter_on and counter_off; those that return a block, and the bytes asked for. counter_off prints a line for each function. It
+ * knows nothing of Rheaper. Other functions that allocate are not here: a row of theirs has nothing to be equal to. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -15,9 +15,22 @@
 extern void *__libc_malloc(size_t size), *__libc_calloc(size_t count, size_t size), *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-enum function { MALLOC, CALLOC, REALLOC, REALLOCARRAY, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, STRDUP, STRNDUP, ASPRINTF, VASPRINTF, FUNCTIONS };
-static const char *const names[FUNCTIONS] = {"malloc",	      "calloc",	       "realloc",  "reallocarray", "posix_memalign", "aligned_alloc",
-					     "memalign", "strdup", "strndup", "asprintf", "vasprintf"};
+enum function {
+	MALLOC,
+	CALLOC,
+	REALLOC,
+	REALLOCARRAY,
+	POSIX_MEMALIGN,
+	ALIGNED_ALLOC,
+	MEMALIGN,
+	STRDUP,
+	STRNDUP,
+	ASPRINTF,
+	VASPRINTF,
+	FUNCTIONS
+};
+static const char *const names[FUNCTIONS] = {"malloc",	 "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc",
+					     "memalign", "strdup", "strndup", "asprintf",     "vasprintf"};
 
 static int on;
 static uintptr_t program_start, program_end;

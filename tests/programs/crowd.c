@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * crowd TRACKERS THREADS ROUNDS STACK: many threads, all alive at the same time, each with a name and a size of block of its own (1000 + number):
- * ROUNDS blocks, of which every second is freed at once. STACK is their stacks' size in bytes, 0: usual. */
+ * crowd TRACKERS THREADS ROUNDS STACK: many threads, all alive at the same time, each with a name and a size of block of its own (1000 +
+ * number): ROUNDS blocks, of which every second is freed at once. STACK is their stacks' size in bytes, 0: usual. */
 #include <pthread.h>
 
 #include "program.h"

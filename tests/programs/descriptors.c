@@ -15,8 +15,8 @@
 enum { BLOCKS = 100000, FILES = 40 };
 
 /* Numbers that libraries like for themselves, and the first ones. */
-static const int numbers[FILES] = {3,   4,   5,	  6,   7,   8,	 9,   10,  11,	 12,   13,   14,   15,	 16,   17,  18,  19,  20,  62,	63,
-				   64,	100, 124, 125, 126, 127, 128, 250, 255, 256, 500, 511, 512, 900, 1000, 1001, 1002, 1003, 1004, 1023};
+static const int numbers[FILES] = {3,  4,   5,	 6,   7,   8,	9,   10,  11,  12,  13,	 14,  15,  16,	17,   18,   19,	  20,	62,   63,
+				   64, 100, 124, 125, 126, 127, 128, 250, 255, 256, 500, 511, 512, 900, 1000, 1001, 1002, 1003, 1004, 1023};
 
 static void raise_limit(void)
 {

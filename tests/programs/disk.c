@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * disk DIRECTORY BEFORE AFTER THREADS: records into DIRECTORY, whose disk is filled up to BEFORE bytes before tracking begins and to AFTER bytes once it
- * runs (-1: not at all). Then the main thread and THREADS - 1 further ones, one after the other, allocate 60000 blocks each, and the program writes a file
- * of its own elsewhere all the while. With BEFORE 0 tracking must not start, and nothing may be left. */
+ * disk DIRECTORY BEFORE AFTER THREADS: records into DIRECTORY, whose disk is filled up to BEFORE bytes before tracking begins and to AFTER
+ * bytes once it runs (-1: not at all). Then the main thread and THREADS - 1 further ones, one after the other, allocate 60000 blocks each,
+ * and the program writes a file of its own elsewhere all the while. With BEFORE 0 tracking must not start, and nothing may be left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

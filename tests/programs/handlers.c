@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Signal handlers that allocate (with arena.c, an allocator that lets them).
- *   handlers same|alternate TRACKERS     a timer's handler allocates and frees at 1 kHz, on the same or on an alternate stack, while the main program does,
- *                               until the handler has run 300 times. The handler's blocks have 100 bytes, the main program's 200.
- *   handlers jump TRACKERS      ... and leaves by siglongjmp, wherever it interrupted */
+ *   handlers same TRACKERS        a timer's handler allocates and frees at 1 kHz while the main program does, until it has run 300 times.
+ *                                 The handler's blocks have 100 bytes, the main program's 200.
+ *   handlers alternate TRACKERS   ... on an alternate stack
+ *   handlers jump TRACKERS        ... and leaves by siglongjmp, wherever it interrupted */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>

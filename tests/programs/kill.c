@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program that is killed.
- *   kill self                     60000 blocks, then SIGKILL to itself
- *   kill threads FILE BUFFER TRACKERS     four threads that allocate and free until somebody kills them; in FILE (shared memory) each counts what it
- *                                 has completed. Thread t's blocks have 1000 + t bytes. */
+ *   kill self                            60000 blocks, then SIGKILL to itself
+ *   kill threads FILE BUFFER TRACKERS    four threads that allocate and free until somebody kills them; in FILE (shared memory) each counts
+ *                                        what it has completed. Thread t's blocks have 1000 + t bytes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the programs share: a check that ends the program, and tracking that starts or says why not. With PLAIN defined there is no Rheaper and nothing
- * starts, so that the same program shows what it does by itself. */
+ * What the programs share: a check that ends the program, and tracking that starts or says why not. With PLAIN defined there is no Rheaper
+ * and nothing starts, so that the same program shows what it does by itself. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
@@ -16,12 +16,12 @@
 #endif
 
 /* Ends the program at once, without destructors: exit status 99 and where. */
-#define CHECK(condition)                                                                        \
-	do {                                                                                    \
-		if (!(condition)) {                                                             \
-			dprintf(2, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);      \
-			_exit(99);                                                              \
-		}                                                                               \
+#define CHECK(condition)                                                                   \
+	do {                                                                               \
+		if (!(condition)) {                                                        \
+			dprintf(2, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(99);                                                         \
+		}                                                                          \
 	} while (0)
 
 #ifdef PLAIN

@@ -25,7 +25,8 @@ static char *document(size_t items)
 	CHECK(text);
 	used += (size_t)snprintf(text + used, size - used, "<?xml version=\"1.0\"?>\n<shop xmlns:s=\"urn:s\">\n");
 	for (size_t i = 0; i < items; i++)
-		used += (size_t)snprintf(text + used, size - used, "<item id=\"%zu\" s:kind=\"k%zu\"><name>Item &amp; %zu</name><price>%zu</price></item>\n", i,
+		used += (size_t)snprintf(text + used, size - used,
+					 "<item id=\"%zu\" s:kind=\"k%zu\"><name>Item &amp; %zu</name><price>%zu</price></item>\n", i,
 					 i % 17, i, i * 31 % 1000);
 	snprintf(text + used, size - used, "</shop>\n");
 	return text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sampled RATE BLOCKS: that many blocks of 100 bytes, of which every second is freed at once, and every fourth is reallocated to 300 first. */
+ * sampled RATE BLOCKS: that many blocks of 100 bytes; every second is freed at once, every fourth is reallocated to 300 before. */
 #include "program.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * switch ROUNDS: four threads allocate, hand on and free without a pause while tracking goes on and off ROUNDS times. Each profile has a path of its own, and
- * neither descriptors nor mappings add up. */
+ * switch ROUNDS: four threads allocate, hand on and free without a pause while tracking goes on and off ROUNDS times. Each profile has a
+ * path of its own, and neither descriptors nor mappings add up. */
 #include <dirent.h>
 #include <pthread.h>
 

@@ -23,7 +23,8 @@ def each_error_has_its_code_and_leaves_nothing_behind(test):
 @behaviour
 def marks_stand_in_order_of_time_with_their_threads(test):
     test.run(test.build('api.c'), 'marks')
-    rows = test.rip(warnings='the profile is empty').rows('SELECT marks.name, threads.name, t FROM marks JOIN threads ON threads.id = thread ORDER BY t, marks.rowid')
+    rows = test.rip(warnings='the profile is empty').rows(
+        'SELECT marks.name, threads.name, t FROM marks JOIN threads ON threads.id = thread ORDER BY t, marks.rowid')
     wanted = [(w % i, t) for i in range(100) for w, t in (('a%03d', 'first'), ('b%03d', 'second'))]
     wanted += [('x' * 255, 'first'), ('', 'first'), ("Gr\u00fc\u00df 'e; --\n", 'first')]
     equal('marks', [r[:2] for r in rows], wanted)

@@ -41,7 +41,8 @@ def threads_killed_at_any_moment_leave_every_completed_event(test):
         time.sleep(moments.uniform(0, 0.12))
         process.kill()
         test.finish(process, -signal.SIGKILL)
-        db = test.rip(test.profile(work)).sound()
+        # A kill within a write leaves a torn copy of a chunk in the log; the whole one is in the buffer.
+        db = test.rip(test.profile(work), tolerated='the log was cut short').sound()
         with open(counts, 'rb') as f:
             for thread in range(4):
                 allocations, frees = struct.unpack('<QQ', f.read(64)[:16])

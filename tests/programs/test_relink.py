@@ -29,7 +29,8 @@ def relinked(test, source, flags, libs, same=lambda text: text):
         *libs, '-pthread', '-ldl', '-lm'])
     counter = test.shared_object('counter.c', '-fno-builtin')
     work = test.mkdir('alone')
-    process = subprocess.run([alone, work], env=dict(os.environ, LD_PRELOAD=counter), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.run([alone, work], env=dict(os.environ, LD_PRELOAD=counter), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
     equal('status of the program alone (%s)' % process.stderr.strip(), process.returncode, 0)
     counted = {name: (int(calls), int(bytes_)) for name, calls, bytes_ in re.findall(r'^counted (\w+) (\d+) (\d+)$', process.stderr, re.M)}
     true('nothing was counted', counted)

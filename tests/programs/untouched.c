@@ -54,11 +54,11 @@ static void after(const char *name)
 	}
 }
 
-#define UNTOUCHED(statement)             \
-	do {                             \
-		before();                \
-		statement;               \
-		after(#statement);       \
+#define UNTOUCHED(statement)       \
+	do {                       \
+		before();          \
+		statement;         \
+		after(#statement); \
 	} while (0)
 
 int main(void)
