@@ -50,7 +50,8 @@ typedef enum rheaper_error {
 	RHEAPER_ERROR_NO_SPACE = -6,        /* no room for the profile: disk, quota or RLIMIT_FSIZE */
 	RHEAPER_ERROR_NO_MEMORY = -7,       /* memory could not be mapped: RLIMIT_AS or the machine */
 	RHEAPER_ERROR_BUSY = -8,            /* this call interrupted another enable or disable of its own thread */
-	RHEAPER_ERROR_INVALID_ARGUMENT = -9 /* a NULL name */
+	RHEAPER_ERROR_INVALID_ARGUMENT = -9, /* a NULL name */
+	RHEAPER_ERROR_SANDBOX = -10         /* too late: the program has installed a seccomp filter since */
 } rheaper_error;
 
 /* Starts to record. config NULL means the defaults. When path is not NULL the profile's absolute path is stored there (path_size

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose, _exit, _Exit, quick_exit and __cxa_atexit in a preloaded library, over the next definition of each.
+ * dlclose, _exit, _Exit, quick_exit, prctl, syscall and __cxa_atexit in a preloaded library, over the next definition of each.
  */
 #include "config.h"
 
@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "capture/arguments.h"
 #include "process/modules.h"
+#include "process/sandbox.h"
 #include "process/syscalls.h"
 #include "tracker/start.h"
 
@@ -24,6 +26,9 @@ static void (*next__exit)(int status);
 static void (*next__Exit)(int status);
 static void (*next_quick_exit)(int status);
 
+static int (*next_prctl)(int option, ...);
+static long (*next_syscall)(long number, ...);
+
 #define FIND(name) (*(void **)&next_##name = dlsym(RTLD_NEXT, #name))
 
 void rh_around_begin(void)
@@ -32,7 +37,35 @@ void rh_around_begin(void)
 	FIND(_exit);
 	FIND(_Exit);
 	FIND(quick_exit);
+	FIND(prctl);
+	FIND(syscall);
 }
+
+/* ---- processes that lock themselves up ---- */
+
+RH_AROUND int prctl(int option, ...)
+{
+	struct rh_arguments all;
+
+	RH_ARGUMENTS_AFTER(option, all);
+	rh_sandbox_prctl(option, (unsigned long)all.a);
+	if (!next_prctl)
+		FIND(prctl);
+	return next_prctl(option, all.a, all.b, all.c, all.d);
+}
+
+RH_AROUND long syscall(long number, ...)
+{
+	struct rh_arguments all;
+
+	RH_ARGUMENTS_AFTER(number, all);
+	rh_sandbox_syscall(number, all.a, all.b);
+	if (!next_syscall)
+		FIND(syscall);
+	return next_syscall(number, all.a, all.b, all.c, all.d, all.e, all.f);
+}
+
+/* ---- code that goes away, processes that end in a hurry ---- */
 
 RH_AROUND int dlclose(void *handle)
 {
@@ -55,7 +88,7 @@ static void end(void)
 static _Noreturn void leave(int status)
 {
 	for (;;)
-		syscall(SYS_exit_group, status);
+		rh_sys(SYS_exit_group, status);
 }
 
 RH_AROUND void _exit(int status)

@@ -11,10 +11,12 @@
 #define RH_BACKEND_WRAPPED
 #include <dlfcn.h>
 
+#include "capture/arguments.h"
 #include "capture/intercept-libc.h"
 #include "capture/intercept.h"
 #include "capture/wrap.h"
 #include "process/modules.h"
+#include "process/sandbox.h"
 #include "tracker/start.h"
 
 /* ---- the allocator ---- */
@@ -275,4 +277,27 @@ RH_WRAPPER _Noreturn void __wrap_quick_exit(int status)
 {
 	rh_note_exit();
 	RH_LIBC(quick_exit)(status);
+}
+
+/* ---- processes that lock themselves up ---- */
+
+extern int RH_LIBC(prctl)(int option, ...);
+extern long RH_LIBC(syscall)(long number, ...);
+
+RH_WRAPPER int __wrap_prctl(int option, ...)
+{
+	struct rh_arguments all;
+
+	RH_ARGUMENTS_AFTER(option, all);
+	rh_sandbox_prctl(option, (unsigned long)all.a);
+	return RH_LIBC(prctl)(option, all.a, all.b, all.c, all.d);
+}
+
+RH_WRAPPER long __wrap_syscall(long number, ...)
+{
+	struct rh_arguments all;
+
+	RH_ARGUMENTS_AFTER(number, all);
+	rh_sandbox_syscall(number, all.a, all.b);
+	return RH_LIBC(syscall)(number, all.a, all.b, all.c, all.d, all.e, all.f);
 }

@@ -52,7 +52,7 @@ int rh_directory_make(const char *parent, char *path, size_t size)
 	if (!parent || !*parent)
 		parent = ".";
 	if (*parent != '/') {
-		if (syscall(SYS_getcwd, path, size - RH_FILE_NAME_MAX) < 0)
+		if (rh_sys(SYS_getcwd, path, size - RH_FILE_NAME_MAX) < 0)
 			return errno == ERANGE ? RHEAPER_ERROR_PATH_TOO_LONG : RHEAPER_ERROR_DIRECTORY;
 		if (*path != '/') /* "(unreachable)": the current directory is outside our root (getcwd(2)) */
 			return RHEAPER_ERROR_DIRECTORY;

@@ -134,9 +134,10 @@ enum rh_loss {
 	RH_LOSS_TRACKER = 1, /* no tracker could be had */
 	RH_LOSS_NESTED = 2,  /* a signal handler in a signal handler in ... a recording */
 	RH_LOSS_MEMORY = 3,  /* the tracker's memory could not be had */
+	RH_LOSS_STRICT = 4,  /* the process is in seccomp's strict mode, which allows no recording */
 	RH_LOSSES = 8
 };
-#define RH_LOSS_NAMES { "write", "tracker", "nested", "memory" }
+#define RH_LOSS_NAMES { "write", "tracker", "nested", "memory", "strict" }
 
 #define RH_DICTIONARY_BITS 12
 #define RH_PC_EXACT (UINT64_C(1) << 63)

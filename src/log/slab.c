@@ -30,7 +30,7 @@ static bool populate(void *start, size_t size, off_t offset, const char *directo
 	struct rh_text text;
 	int fd, result;
 
-	if (syscall(SYS_madvise, start, size, MADV_POPULATE_WRITE) == 0)
+	if (rh_sys_extra(SYS_madvise, start, size, MADV_POPULATE_WRITE) == 0)
 		return true;
 	if (errno != EINVAL)
 		return false;
@@ -39,7 +39,7 @@ static bool populate(void *start, size_t size, off_t offset, const char *directo
 	fd = text.full ? -1 : rh_sys_open(scratch, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return false;
-	result = (int)syscall(SYS_fallocate, fd, 0, offset, (off_t)size);
+	result = (int)rh_sys_extra(SYS_fallocate, fd, 0, offset, (off_t)size);
 	rh_sys_close(fd);
 	return result == 0;
 }

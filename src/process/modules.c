@@ -135,7 +135,7 @@ static const char *full_path(const char *name, uint64_t start)
 	if (start == getauxval(AT_SYSINFO_EHDR))
 		return "[vdso]";
 	if (!name || !*name) {
-		n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", modules.scratch, sizeof modules.scratch - 1);
+		n = rh_sys_extra(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", modules.scratch, sizeof modules.scratch - 1);
 		if (n <= 0)
 			return (const char *)getauxval(AT_EXECFN);
 		modules.scratch[n] = '\0';
@@ -143,7 +143,7 @@ static const char *full_path(const char *name, uint64_t start)
 	}
 	if (*name == '/' || !strchr(name, '/'))
 		return name;
-	if (syscall(SYS_getcwd, modules.scratch, sizeof modules.scratch) <= 0 || *modules.scratch != '/')
+	if (rh_sys_extra(SYS_getcwd, modules.scratch, sizeof modules.scratch) <= 0 || *modules.scratch != '/')
 		return name;
 	text.length = strlen(modules.scratch);
 	rh_text_add(&text, "/");

@@ -53,10 +53,10 @@ void rh_tracker_say_thread(struct rh_tracker *tracker)
 
 	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_THREAD);
 	p = rh_put_varint(p, tracker->thread);
-	p = rh_put_varint(p, (uint64_t)syscall(SYS_gettid));
+	p = rh_put_varint(p, tracker->tid);
 	p = rh_put_varint(p, tracker->level);
 	ring->depth = 0;
-	if (prctl(PR_GET_NAME, name) == 0 && *name) {
+	if (rh_sys_extra(SYS_prctl, PR_GET_NAME, name) == 0 && *name) {
 		*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_NAME);
 		p = rh_put_string(p, name, strlen(name));
 	}
@@ -240,7 +240,7 @@ void rh_event_free(void *block, enum rh_free how)
 
 uint64_t rh_event_realloc_begin(void)
 {
-	return rh_clock_now();
+	return rh_session.counting ? 0 : rh_clock_now(); /* strict mode forbids the time stamp counter */
 }
 
 void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, uint64_t begin, const struct rh_frame *caller)

@@ -25,6 +25,9 @@ static __thread struct {
 	uint32_t starved;                /* times that it had to share since it last looked for a seat of its own */
 } self __attribute__((tls_model("initial-exec")));
 
+/* Looks at a shared seat before a thread in a sandbox gives up. */
+#define SHARED_TRIES (1u << 20)
+
 /* A thread without a seat looks for one at every so many events: others may have ended. */
 #define RETRY_SEAT 64
 
@@ -103,8 +106,9 @@ static bool equip(struct rh_seat *seat, uint32_t number)
 	struct rh_slot *slot = rh_slab_slot(&rh_session.slab, index);
 	struct rh_ring *ring = &tracker->ring;
 
-	if (!rh_slab_populate(&rh_session.slab, index, rh_session.writer.directory, tracker->scratch))
+	if (!tracker->populated && !rh_slab_populate(&rh_session.slab, index, rh_session.writer.directory, tracker->scratch))
 		return false;
+	tracker->populated = true;
 	ring->slot = slot;
 	ring->records = (uint8_t *)(slot + 1);
 	ring->room = rh_session.slab.slab->slot_size - (uint32_t)sizeof *slot;
@@ -129,6 +133,8 @@ static void introduce(struct rh_seat *seat, uint32_t level, uint32_t number)
 
 	if (tracker->thread == serial && tracker->level == level)
 		return;
+	if (tracker->thread != serial)
+		tracker->tid = rh_thread_id();
 	tracker->thread = serial;
 	tracker->level = level;
 	__atomic_store_n(&tracker->ring.slot->thread, serial, __ATOMIC_RELAXED);
@@ -184,7 +190,11 @@ static struct rh_entry enter_shared(uint32_t number, uintptr_t here, bool gate_o
 			break;
 		}
 		if (i % RH_SHARED_SEATS == RH_SHARED_SEATS - 1)
-			sched_yield();
+			rh_sys_extra(SYS_sched_yield);
+		if (i == SHARED_TRIES && rh_sandboxed) { /* signals could not be made to wait: we may be in a handler of the holder */
+			count_loss(RH_LOSS_TRACKER);
+			return nothing();
+		}
 	}
 	if (announce(entry.seat, number, here, gate_open)) {
 		introduce(entry.seat, 0, number);
@@ -206,7 +216,7 @@ static bool abandoned(const struct rh_seat *seat, uintptr_t here)
 
 	if (here + SIGNAL_FRAME_MIN <= seat->busy || here > seat->busy + reach)
 		return false;
-	return syscall(SYS_sigaltstack, NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
+	return rh_sys_extra(SYS_sigaltstack, NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
 }
 
 static void forget_past(void)
@@ -246,6 +256,10 @@ static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, u
 {
 	if (number <= RH_GATE_OFF)
 		return nothing();
+	if (rh_session.counting) {
+		count_loss(RH_LOSS_STRICT);
+		return nothing();
+	}
 	forget_past();
 	for (uint32_t level = 0; level < RH_LEVELS; level++) {
 		struct rh_seat *seat = self.seat[level];
@@ -290,6 +304,33 @@ void rh_seat_leave(struct rh_entry *entry)
 }
 
 /* ---- for enable and disable ---- */
+
+uint32_t rh_thread_id(void)
+{
+	long id = rh_sys_extra(SYS_gettid);
+
+	return id > 0 ? (uint32_t)id : 0;
+}
+
+uint32_t rh_thread_mark(void)
+{
+	return (uint32_t)((uintptr_t)&self >> 4) | 1;
+}
+
+void rh_seats_populate(uint32_t count)
+{
+	if (count > rh_session.private_seats)
+		count = rh_session.private_seats;
+	for (uint32_t i = 0; i < rh_session.private_seats + RH_SHARED_SEATS; i++) {
+		struct rh_tracker *tracker;
+
+		if (i == count)
+			i = rh_session.private_seats; /* the shared ones come behind */
+		tracker = (struct rh_tracker *)(rh_session.trackers + i * rh_session.tracker_size);
+		if (!tracker->populated)
+			tracker->populated = rh_slab_populate(&rh_session.slab, i, rh_session.writer.directory, tracker->scratch);
+	}
+}
 
 static uint32_t prepared; /* private seats whose mutex is made */
 

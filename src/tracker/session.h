@@ -41,6 +41,8 @@ struct rh_tracker {
 	bool chunk_has_modules;   /* the open chunk holds module records: they must be said again if it is lost */
 	bool modules_due;         /* all modules are to be recorded: at the start of a session, or after such a loss */
 	uint32_t thread;          /* serial of the thread that the log was last told of */
+	uint32_t tid;             /* of that thread */
+	bool populated;           /* the slot has its disk blocks */
 	uint32_t level;
 	char scratch[RH_PATH_SCRATCH];
 	uint64_t stacks[];        /* ring.stack points here */
@@ -58,6 +60,7 @@ struct rh_seat {
 struct rh_session {
 	uint32_t number;          /* of the latest session, from RH_GATE_OFF + 1 */
 	bool recording;           /* a session runs; still true in the child of a process that records, until it decides for itself */
+	bool counting;            /* strict mode: what would be recorded is only counted */
 	int64_t pid;              /* of the process that the session is, or was, of */
 	uint32_t incarnation;     /* grows when a forked child starts anew: what threads remember of before is void */
 	uint32_t private_seats;   /* config.max_trackers */
@@ -73,6 +76,18 @@ struct rh_session {
 	size_t tracker_size, trackers_size;
 };
 extern struct rh_session rh_session __attribute__((visibility("hidden")));
+
+/* A sandbox is coming (process/sandbox.h): does beforehand what will not be allowed any more, or, before strict mode, stops to record. */
+void rh_prepare_for_sandbox(bool strict);
+
+/* This thread's id, or 0 in a sandbox. */
+uint32_t rh_thread_id(void);
+
+/* A number that no other running thread has, without a system call. Not 0. */
+uint32_t rh_thread_mark(void);
+
+/* Gets the slots of the first `count` private seats, and of all shared ones, their disk blocks, as far as there is room. */
+void rh_seats_populate(uint32_t count);
 
 /* In the child of a process that records: begins a profile of its own with its parent's configuration. */
 void rh_follow(void);

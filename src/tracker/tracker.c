@@ -51,7 +51,7 @@ _Static_assert(sizeof(union rh_gate) == RH_GATE_SIZE, "the gate is wiped as a pa
 
 static int lock_gate(void)
 {
-	uint32_t me = (uint32_t)syscall(SYS_gettid);
+	uint32_t me = rh_sandboxed ? rh_thread_mark() : rh_thread_id();
 
 	for (;;) {
 		uint32_t holder = 0;
@@ -73,7 +73,7 @@ static void unlock_gate(void)
  * than any processor keeps a store to itself. */
 static void barrier(void)
 {
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+	if (rh_sys_extra(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
 		rh_sys_sleep(20000000);
 }
 
@@ -115,7 +115,7 @@ static bool come_alive(bool *is_child)
 			return false;
 		registered = true;
 	}
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	rh_sys(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	rh_gate.alive = 1;
 	return true;
 }
@@ -227,6 +227,26 @@ static void say_modules(uint32_t number)
 	rh_seat_leave(&entry);
 }
 
+/* Slots that are made ready for threads that will come in a sandbox. */
+#define SANDBOX_SEATS 32
+
+void rh_prepare_for_sandbox(bool strict)
+{
+	int error = lock_gate();
+	uint32_t undecided = RH_GATE_UNDECIDED;
+
+	__atomic_compare_exchange_n(&rh_gate.session, &undecided, RH_GATE_OFF, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	if (rh_gate.session > RH_GATE_OFF && strict) {
+		/* No seat is equipped for the new number, so every event takes the way on which counting is looked at. */
+		rh_session.counting = true;
+		__atomic_store_n(&rh_gate.session, ++rh_session.number, __ATOMIC_RELEASE);
+	} else if (rh_gate.session > RH_GATE_OFF) {
+		rh_seats_populate(SANDBOX_SEATS);
+	}
+	if (!error)
+		unlock_gate();
+}
+
 static int enable(const rheaper_config *given, bool followed, char *path, size_t path_size)
 {
 	rheaper_config config;
@@ -235,6 +255,8 @@ static int enable(const rheaper_config *given, bool followed, char *path, size_t
 	bool child = false;
 	int saved = errno, error = read_config(given, &config);
 
+	if (!error && rh_sandboxed)
+		error = RHEAPER_ERROR_SANDBOX;
 	if (!error)
 		error = lock_gate();
 	if (error) {
@@ -242,7 +264,7 @@ static int enable(const rheaper_config *given, bool followed, char *path, size_t
 		return error;
 	}
 	rh_sys_sigmask(SIG_BLOCK, &mine, &before);
-	syscall(SYS_rt_sigpending, &pending, sizeof pending);
+	rh_sys_extra(SYS_rt_sigpending, &pending, sizeof pending);
 	if (__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) > RH_GATE_OFF)
 		error = RHEAPER_ERROR_ALREADY_ENABLED;
 	else if (!come_alive(&child))
@@ -266,7 +288,7 @@ static int enable(const rheaper_config *given, bool followed, char *path, size_t
 	if (error == RHEAPER_ERROR_NO_SPACE && !(pending & mine)) {
 		struct timespec at_once = {0, 0};
 
-		syscall(SYS_rt_sigtimedwait, &mine, NULL, &at_once, sizeof mine); /* RLIMIT_FSIZE's signal, if it came */
+		rh_sys_extra(SYS_rt_sigtimedwait, &mine, NULL, &at_once, sizeof mine); /* RLIMIT_FSIZE's signal, if it came */
 	}
 	rh_sys_sigmask(SIG_SETMASK, &before, NULL);
 	unlock_gate();
@@ -308,7 +330,14 @@ int rheaper_disable_tracking(void)
 	if (error)
 		goto out;
 	number = rh_gate.session;
-	if (number > RH_GATE_OFF) {
+	if (number > RH_GATE_OFF && rh_session.counting) {
+		/* In strict mode no file can be written; all that was recorded is in the slab. */
+		rh_session.recording = rh_session.counting = false;
+		__atomic_store_n(&rh_gate.session, RH_GATE_OFF, __ATOMIC_SEQ_CST);
+		rh_session.slab.slab->ended = RH_ENDED_DISABLED;
+		rh_session.slab.slab = NULL;
+		rh_session.trackers = NULL;
+	} else if (number > RH_GATE_OFF) {
 		bool quiet;
 		uint64_t end;
 
@@ -349,7 +378,7 @@ void rh_note_exit(void)
 	int saved = errno;
 
 	/* A child of vfork shares our memory until it leaves by _exit; that is not our end. */
-	if (number <= RH_GATE_OFF || rh_session.pid != getpid())
+	if (number <= RH_GATE_OFF || rh_session.counting || (!rh_sandboxed && rh_session.pid != getpid()))
 		return;
 	entry = rh_seat_enter(number, (uintptr_t)__builtin_frame_address(0), true);
 	if (entry.tracker) {
@@ -362,7 +391,7 @@ void rh_note_exit(void)
 
 bool rh_closing_line_due(void)
 {
-	return rh_environment.launched == getpid() && !rh_environment.quiet && *rh_session.writer.directory && !rh_peer;
+	return !rh_sandboxed && rh_environment.launched == getpid() && !rh_environment.quiet && *rh_session.writer.directory && !rh_peer;
 }
 
 void rh_say_closing_line(void)
@@ -401,6 +430,8 @@ const char *rheaper_strerror(int error)
 		return "there is no memory for the profile";
 	case RHEAPER_ERROR_BUSY:
 		return "tracking is being switched by this very thread";
+	case RHEAPER_ERROR_SANDBOX:
+		return "the program has locked itself up (seccomp)";
 	case RHEAPER_ERROR_INVALID_ARGUMENT:
 		return "an argument is missing";
 	default:

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "log/format.h"
+#include "process/syscalls.h"
 
 #define STACK_SIZE (64 * 1024)
 #define GUARD_SIZE (64 * 1024) /* below the stack; whole pages on every machine */
@@ -225,7 +226,7 @@ static bool block_signals(uint64_t *before)
 {
 	uint64_t all = UINT64_MAX;
 
-	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, KERNEL_SIGSET_SIZE) == 0;
+	return rh_sys_extra(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, KERNEL_SIGSET_SIZE) == 0;
 }
 
 /* libunwind's cache has a lock. Who forks while another thread is inside finds it locked for ever in the child, so the child does without:
@@ -235,7 +236,7 @@ static unsigned users;
 
 static bool enter_libunwind(void)
 {
-	pid_t pid = (pid_t)syscall(SYS_getpid), before = __atomic_load_n(&user_pid, __ATOMIC_RELAXED);
+	pid_t pid = (pid_t)rh_sys_extra(SYS_getpid), before = __atomic_load_n(&user_pid, __ATOMIC_RELAXED);
 
 	if (before != pid) {
 		if (__atomic_load_n(&users, __ATOMIC_RELAXED) != 0)
@@ -276,7 +277,7 @@ __attribute__((noinline)) unsigned rh_fallback(struct rh_walker *walker, const s
 			walker->fallbacks++;
 			leave_libunwind();
 		}
-		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SIGSET_SIZE);
+		rh_sys_extra(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SIGSET_SIZE);
 	}
 	if (!done)
 		walker->truncated++;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "log/format.h"
+#include "process/syscalls.h"
 #include "unwind/fallback.h"
 #include "unwind/find.h"
 #include "unwind/rows.h"
@@ -37,7 +38,7 @@
 static bool is_readable(uintptr_t address)
 {
 	int saved_errno = errno;
-	bool readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, KERNEL_SIGSET_SIZE) == -1 && errno == EINVAL;
+	bool readable = rh_sys_extra(SYS_rt_sigprocmask, ~0, address, NULL, KERNEL_SIGSET_SIZE) == -1 && errno == EINVAL;
 
 	errno = saved_errno;
 	return readable;

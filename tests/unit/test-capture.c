@@ -4,6 +4,7 @@
  * with the allocator's own, which is called as __real_NAME.
  */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -456,6 +459,35 @@ static void dlclose_tells_that_code_is_gone(void **state)
 	assert_int_equal(recorded_module_changes, 1);
 }
 
+/* ---- sandboxes ---- */
+
+static void prctl_and_syscall_pass_on_and_tell_of_seccomp(void **state)
+{
+	char name[17] = "";
+	long far[6] = {0};
+
+	(void)state;
+	recorded_sandboxes = 0;
+	assert_int_equal(prctl(PR_SET_NAME, "captured"), 0);
+	assert_int_equal(prctl(PR_GET_NAME, name), 0);
+	assert_string_equal(name, "captured");
+	assert_int_equal(syscall(SYS_getpid), getpid());
+	/* All six arguments arrive: the last one of mmap is the offset. */
+	far[0] = syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 4096L);
+	assert_true(far[0] != -1);
+	munmap((void *)far[0], 4096);
+	errno = 0;
+	assert_int_equal(syscall(SYS_close, -1), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(recorded_sandboxes, 0);
+	/* Refused by the kernel for want of a program, but seen coming. */
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL), -1);
+	assert_int_equal(recorded_sandboxes, 1);
+	assert_int_equal(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL), -1);
+	assert_int_equal(syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0), -1);
+	assert_int_equal(recorded_sandboxes, 3);
+}
+
 /* ---- the end of the process ---- */
 
 static unsigned exits_noted(void (*leave)(int status))
@@ -509,6 +541,7 @@ int main(void)
 		cmocka_unit_test(pools_are_recorded_in_their_own_domain),
 		cmocka_unit_test(pools_may_report_null),
 		cmocka_unit_test(dlclose_tells_that_code_is_gone),
+		cmocka_unit_test(prctl_and_syscall_pass_on_and_tell_of_seccomp),
 		cmocka_unit_test(leaving_in_a_hurry_is_noted),
 	};
 

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,12 +20,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "read/profile.h"
 #include "read/record.h"
+#include "process/sandbox.h"
 #include "rheaper.h"
 #include "tracker/tracker.h"
 
@@ -553,10 +557,89 @@ static void a_rate_of_zero_records_nothing(void **state)
 	assert_int_equal(event_count, 0);
 }
 
+/* A seccomp(2) filter that kills whoever makes a call not in the list. */
+static void lock_up(const uint32_t *allowed, unsigned count)
+{
+	struct sock_filter filter[40];
+	struct sock_fprog program = {0, filter};
+
+	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (unsigned i = 0; i < count; i++) {
+		filter[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+		filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		_exit(10);
+	rh_sandbox_prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER); /* as the intercepted prctl does */
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		_exit(11);
+}
+
+static void in_a_sandbox_recording_goes_on_with_few_system_calls(void **state)
+{
+	static const uint32_t allowed[] = {SYS_write, SYS_openat, SYS_close, SYS_mmap, SYS_munmap, SYS_exit_group};
+	char profile[4096];
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		rheaper_config config = config_here();
+
+		config.tracker_event_buffer_size = 100;
+		enable(&config);
+		alloc(0x1000, 1);
+		lock_up(allowed, sizeof allowed / sizeof *allowed);
+		for (uintptr_t i = 1; i < 1000; i++)
+			alloc(0x1000 + i * 16, 1);
+		rheaper_mark("locked up");
+		_exit(rheaper_enable_tracking(&config, NULL, 0) != RHEAPER_ERROR_SANDBOX || rheaper_disable_tracking() != 0);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	snprintf(profile, sizeof profile, "%s/rip-%d", home, child);
+	read_back(profile);
+	assert_int_equal(event_count, 1000);
+	assert_int_equal(mark_count, 1);
+}
+
+static void in_strict_mode_events_are_counted(void **state)
+{
+	char profile[4096];
+	struct read_chunks chunks;
+	struct fault fault = {""};
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		enable(NULL);
+		alloc(0x1000, 1);
+		rh_sandbox_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+			_exit(10);
+		for (uintptr_t i = 1; i < 1000; i++)
+			alloc(0x1000 + i * 16, 1);
+		release(0x1000);
+		rheaper_disable_tracking();
+		syscall(SYS_exit, 0); /* the only way out that is allowed */
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	snprintf(profile, sizeof profile, "%s/rip-%d", home, child);
+	read_back(profile);
+	assert_int_equal(event_count, 1);
+	memset(&chunks, 0, sizeof chunks);
+	assert_int_equal(read_chunks_find(&chunks, profile, &fault), 0);
+	assert_int_equal(chunks.lost[RH_LOSS_STRICT], 1000);
+	read_chunks_free(&chunks);
+}
+
 static void every_error_has_a_sentence(void **state)
 {
 	(void)state;
-	for (int error = 0; error >= RHEAPER_ERROR_INVALID_ARGUMENT; error--)
+	for (int error = 0; error >= RHEAPER_ERROR_SANDBOX; error--)
 		assert_string_not_equal(rheaper_strerror(error), rheaper_strerror(-1000));
 	assert_non_null(rheaper_strerror(5));
 }
@@ -602,6 +685,8 @@ int main(void)
 		cmocka_unit_test(marks_and_thread_names_are_kept),
 		cmocka_unit_test(events_leave_errno_alone),
 		cmocka_unit_test(a_rate_of_zero_records_nothing),
+		cmocka_unit_test(in_a_sandbox_recording_goes_on_with_few_system_calls),
+		cmocka_unit_test(in_strict_mode_events_are_counted),
 		cmocka_unit_test(every_error_has_a_sentence),
 	};
 

@@ -4,15 +4,18 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "process/modules.h"
 #include "process/peer.h"
+#include "process/sandbox.h"
 #include "tracker/start.h"
 #include "recording-tracker.h"
 
 union rh_gate rh_gate;
 struct recorded recorded[RECORDED_MAX];
-unsigned recorded_count, recorded_module_changes;
+unsigned recorded_count, recorded_module_changes, recorded_sandboxes;
 unsigned *recorded_exits;
 uint64_t recorded_begins;
 
@@ -79,6 +82,20 @@ void rh_note_exit(void)
 {
 	if (recorded_exits)
 		++*recorded_exits;
+}
+
+void rh_sandbox_prctl(int option, unsigned long mode)
+{
+	if (option == PR_SET_SECCOMP && mode != 0)
+		recorded_sandboxes++;
+}
+
+void rh_sandbox_syscall(long number, long first, long second)
+{
+	if (number == SYS_seccomp)
+		recorded_sandboxes++;
+	else if (number == SYS_prctl)
+		rh_sandbox_prctl((int)first, (unsigned long)second);
 }
 
 /* No other copy of Rheaper is here. */

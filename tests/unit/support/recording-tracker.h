@@ -23,6 +23,7 @@ struct recorded {
 extern struct recorded recorded[RECORDED_MAX];
 extern unsigned recorded_count;
 extern unsigned recorded_module_changes;
+extern unsigned recorded_sandboxes; /* seccomp filters that were seen coming */
 extern unsigned *recorded_exits; /* NULL, or where ends of the process are counted: shared memory, to be seen from outside */
 extern uint64_t recorded_begins; /* calls of rh_event_realloc_begin so far */
 
