@@ -10,13 +10,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "backend/early.h"
 #include "tracker/tracker.h"
 
 struct rh_next rh_next;
 
-/* ---- in a program that used the early arena: its blocks must be told apart ---- */
+/* ---- the early arena's blocks must be told apart ---- */
 
 static struct rh_next real;
 
@@ -36,7 +38,7 @@ static void *realloc_apart(void *block, size_t size)
 	if (!rh_early_owns(block))
 		return real.realloc(block, size);
 	old = rh_early_size(block);
-	moved = real.malloc(size);
+	moved = rh_next.malloc(size);
 	if (moved) {
 		memcpy(moved, block, old < size ? old : size);
 		rh_early_free(block);
@@ -47,6 +49,60 @@ static void *realloc_apart(void *block, size_t size)
 static size_t usable_size_apart(void *block)
 {
 	return rh_early_owns(block) ? rh_early_size(block) : real.malloc_usable_size(block);
+}
+
+static void set_blocks_apart(struct rh_next *next)
+{
+	next->free = free_apart;
+	next->realloc = realloc_apart;
+	next->malloc_usable_size = usable_size_apart;
+}
+
+/* ---- what the library itself makes others allocate ---- */
+
+static pid_t apart; /* the thread whose allocations come from the arena */
+
+static bool is_apart(void)
+{
+	return syscall(SYS_gettid) == __atomic_load_n(&apart, __ATOMIC_RELAXED);
+}
+
+static void *malloc_apart(size_t size)
+{
+	void *block = is_apart() ? rh_early_alloc(1, size, RH_CALL_OTHER, 0) : NULL;
+
+	return block ? block : real.malloc(size);
+}
+
+static void *calloc_apart(size_t count, size_t size)
+{
+	void *block = is_apart() ? rh_early_calloc(count, size, 0) : NULL;
+
+	return block ? block : real.calloc(count, size);
+}
+
+static void *memalign_apart(size_t alignment, size_t size)
+{
+	void *block = is_apart() ? rh_early_alloc(alignment, size, RH_CALL_OTHER, 0) : NULL;
+
+	return block ? block : real.memalign(alignment, size);
+}
+
+void rh_next_set_apart(void)
+{
+	apart = (pid_t)syscall(SYS_gettid);
+	set_blocks_apart(&rh_next);
+	rh_next.calloc = calloc_apart;
+	rh_next.memalign = memalign_apart;
+	__atomic_store_n(&rh_next.malloc, malloc_apart, __ATOMIC_RELEASE);
+}
+
+void rh_next_put_back(void)
+{
+	__atomic_store_n(&rh_next.malloc, real.malloc, __ATOMIC_RELEASE);
+	rh_next.calloc = real.calloc;
+	rh_next.memalign = real.memalign;
+	apart = 0;
 }
 
 /* ---- an allocator that does not define all there is ---- */
@@ -103,12 +159,9 @@ static void find(void)
 	}
 	if (!found.malloc_usable_size)
 		found.malloc_usable_size = no_usable_size;
-	if (rh_early_used()) {
-		real = found;
-		found.free = free_apart;
-		found.realloc = realloc_apart;
-		found.malloc_usable_size = usable_size_apart;
-	}
+	real = found;
+	if (rh_early_used())
+		set_blocks_apart(&found);
 	rh_next.calloc = found.calloc;
 	rh_next.realloc = found.realloc;
 	rh_next.free = found.free;

@@ -25,6 +25,10 @@ extern struct rh_next rh_next __attribute__((visibility("hidden")));
  * the look-up itself allocates. Then the caller has nothing but backend/early.h, and may not touch a thread-local variable or call any other library. */
 bool rh_next_resolve(void) __attribute__((cold));
 
+/* Between these two what this thread allocates comes from the early arena: Rheaper's own needs leave the program's heap as it would be. Once. */
+void rh_next_set_apart(void);
+void rh_next_put_back(void);
+
 /* To be asked first in each function that we define. */
 static inline bool rh_next_ready(void)
 {

@@ -148,7 +148,9 @@ static __attribute__((constructor)) void begin(void)
 		return;
 	outer = rh_outer_begin();
 	rh_around_begin();
+	rh_next_set_apart();
 	rh_fallback_load();
+	rh_next_put_back();
 	if (!is_first() && rh_start_reading() && rh_environment.enable && !rh_peer)
 		rh_say("not recording: the program has a malloc of its own, which comes before Rheaper's", NULL);
 	else
