@@ -6,6 +6,7 @@
 
 #include "rip.h"
 
+#include "account.h"
 #include "replay/names.h"
 #include "replay/pair.h"
 #include "replay/rows.h"
@@ -16,8 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,56 +24,6 @@
 #include <unistd.h>
 
 const char *volatile rip_unfinished;
-
-static void __attribute__((format(printf, 2, 3))) warn(const struct rip_options *options, const char *format, ...)
-{
-	char text[FAULT_SIZE];
-	va_list list;
-
-	if (!options->warn)
-		return;
-	va_start(list, format);
-	vsnprintf(text, sizeof text, format, list);
-	va_end(list);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	options->warn(text);
-}
-
-static uint64_t lost_events(const struct read_profile *profile, int kind)
-{
-	uint64_t lost = profile->chunks.lost[kind] + (kind == RH_LOSS_WRITE ? profile->gaps : 0);
-
-	for (size_t i = 0; i < profile->thread_count; i++)
-		lost += profile->threads[i]->lost[kind];
-	for (size_t i = 0; i < profile->chunks.stream_count; i++)
-		lost += profile->chunks.streams[i].lost[kind];
-	return lost;
-}
-
-static void warn_of_profile(const struct rip_options *options, const struct read_profile *profile)
-{
-	static const char *const kinds[RH_LOSSES] = RH_LOSS_NAMES;
-	const char *name = profile->directory;
-
-	if (!profile->chunks.rings)
-		warn(options, "%s: file %s is missing or damaged: the last events of each thread are lost", name, RH_FILE_RINGS);
-	if (profile->chunks.damaged)
-		warn(options, "%s: passed over damage in the log: %" PRIu64 " place%s", name, profile->chunks.damaged,
-		     profile->chunks.damaged == 1 ? "" : "s");
-	if (profile->chunks.cut)
-		warn(options, "%s: the log was cut short in %" PRIu64 " place%s: read to the last whole event", name, profile->chunks.cut,
-		     profile->chunks.cut == 1 ? "" : "s");
-	for (int kind = 0; kind < RH_LOSSES; kind++)
-		if (lost_events(profile, kind))
-			warn(options, "%s: events lost (%s): %" PRIu64, name, kinds[kind] ? kinds[kind] : "unknown",
-			     lost_events(profile, kind));
-	if (!profile->rate_known && profile->events)
-		warn(options, "%s: the log does not tell how fast its clock runs: all times are 0", name);
-	if (!profile->events)
-		warn(options, "%s: the profile is empty: nothing was recorded", name);
-}
 
 /* fsyncs the directory that holds path, so that its entry is on disk. Some file systems cannot: they say EINVAL. */
 static int sync_directory(const char *path)
@@ -124,6 +73,8 @@ static int write_database(struct store *store, struct replay_world *world, const
 		     store_sums(store, &rows) || store_names(store, world, &names) || store_world(store, world, &pairs) ||
 		     store_commit(store);
 
+	if (!result)
+		account_close(options->account, world, &pairs, &names);
 	replay_rows_free(&rows);
 	replay_names_free(&names);
 	replay_pairs_free(&pairs);
@@ -143,6 +94,30 @@ static int check_target(const struct rip_options *options, struct fault *fault)
 	return 0;
 }
 
+/* All profiles, or those of them that can be read. */
+static int open_world(struct replay_world *world, const struct rip_options *options, struct fault *fault)
+{
+	progress_begin(options->progress, "reading", "events", 0);
+	if (replay_world_start(world, options->count, options->progress, fault))
+		return -1;
+	for (size_t i = 0; i < options->count; i++) {
+		struct fault bad = {{0}};
+		size_t used;
+
+		if (!replay_world_add(world, options->directories[i], &bad))
+			continue;
+		used = strlen(bad.text);
+		if (!options->keep_going && options->count > 1)
+			snprintf(bad.text + used, sizeof bad.text - used, " (-k leaves it out)");
+		if (!options->keep_going || (i + 1 == options->count && !world->count)) {
+			*fault = bad;
+			return -1;
+		}
+		account_say(options->warn, "left out: %s", bad.text);
+	}
+	return replay_world_settle(world, fault);
+}
+
 int rip_run(const struct rip_options *options, struct fault *fault)
 {
 	struct replay_world world = {0};
@@ -152,10 +127,10 @@ int rip_run(const struct rip_options *options, struct fault *fault)
 
 	if (check_target(options, fault))
 		return -1;
-	if (replay_world_open(&world, options->directories, options->count, fault))
+	if (open_world(&world, options, fault))
 		goto done;
 	for (size_t i = 0; i < world.count; i++)
-		warn_of_profile(options, &world.processes[i].profile);
+		account_warn(options->warn, &world.processes[i]);
 	if (asprintf(&temporary, "%s.tmp-%ld", options->database, (long)getpid()) < 0) {
 		temporary = NULL;
 		fault_memory(fault);

@@ -6,6 +6,7 @@
 #define RIP_H
 
 #include "fault.h"
+#include "progress.h"
 #include "symbols/symbols.h"
 
 #include <stdbool.h>
@@ -17,7 +18,11 @@ struct rip_options {
 	const char *database;		       /* made anew */
 	bool force;			       /* replace a file that is there */
 	const struct symbols_options *symbols; /* NULL: leave the names out */
-	void (*warn)(const char *text); /* told one line without its newline for everything that is odd but no failure; may be NULL */
+	bool keep_going;		       /* leave out directories that cannot be read, with a warning */
+	/* Each is told lines without their newlines; may be NULL. */
+	void (*warn)(const char *text);	   /* everything that is odd but no failure */
+	void (*account)(const char *text); /* at the end: what came of it */
+	struct progress *progress;	   /* shown meanwhile; may be NULL */
 };
 
 /* 0, or -1 with fault filled. The database appears whole or not at all. Not reentrant: see rip_unfinished. */

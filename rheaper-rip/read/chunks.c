@@ -218,7 +218,7 @@ static int search_rings(struct search *search)
 		return 0;
 	}
 	search->found->rings = true;
-	search->found->ended = slab.ended == 1;
+	search->found->ended = slab.ended <= RH_ENDED_EXIT ? slab.ended : RH_ENDED_NOT;
 	search->found->end_ticks = slab.end_ticks;
 	memcpy(search->found->lost, slab.lost, sizeof slab.lost);
 	for (uint32_t i = 0; i < slab.slots && !result; i++)

@@ -43,7 +43,7 @@ struct read_chunks {
 	uint64_t damaged;	  /* places with bytes that are no valid chunk */
 	uint64_t cut;		  /* chunks that end too early */
 	bool rings;		  /* the rings could be read */
-	bool ended;		  /* the slab says that tracking was switched off in order */
+	uint32_t ended;		  /* enum rh_ended, as the slab says */
 	uint64_t end_ticks;
 };
 

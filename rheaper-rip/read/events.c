@@ -131,6 +131,7 @@ int read_events_more(struct read_events *events, struct fault *fault)
 			}
 		}
 	}
+	progress_add(events->progress, events->count - left);
 	return 1;
 }
 

@@ -38,6 +38,7 @@ struct read_events {
 	uint32_t first_thread; /* number of this profile's thread 0 */
 	read_stack_taker *take_stack;
 	void *context;
+	struct progress *progress; /* may be NULL; events are counted when they are read ahead */
 
 	struct read_event *events; /* head <= i < count are to come */
 	size_t head, count, capacity;

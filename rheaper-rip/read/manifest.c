@@ -21,7 +21,8 @@
 static const char *const known_keys[] = {
     "format",	      "rheaper",
     "machine",	      "pid",
-    "parent",	      "host",
+    "parent",	      "parent_profile",
+    "process_start",  "host",
     "boot_id",	      "exe",
     "cmdline",	      "frontend",
     "backend",	      "clock",

@@ -56,7 +56,7 @@ static int start_clock(struct read_profile *profile, struct fault *fault)
 	return 0;
 }
 
-int read_profile_open(struct read_profile *profile, const char *directory, struct fault *fault)
+int read_profile_read(struct read_profile *profile, const char *directory, struct progress *progress, struct fault *fault)
 {
 	memset(profile, 0, sizeof *profile);
 	profile->directory = strdup(directory);
@@ -67,7 +67,7 @@ int read_profile_open(struct read_profile *profile, const char *directory, struc
 	if (open_directory(profile, profile->directory, fault) || start_clock(profile, fault) ||
 	    read_chunks_find(&profile->chunks, profile->directory, fault))
 		return -1;
-	return read_survey(profile, fault);
+	return read_survey(profile, progress, fault);
 }
 
 static void keep_it(void *node)

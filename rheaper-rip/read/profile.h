@@ -7,6 +7,7 @@
 #define READ_PROFILE_H
 
 #include "fault.h"
+#include "progress.h"
 #include "read/chunks.h"
 #include "read/clock.h"
 #include "read/manifest.h"
@@ -57,7 +58,7 @@ struct read_profile {
 
 	uint64_t events; /* records other than control records; a realloc is one */
 	uint64_t gaps;	 /* events that are missing between chunks and that no one counted as lost */
-	int64_t end;	 /* time of the end of tracking if it ended in order, else of the last record */
+	int64_t end;	 /* time of the end of tracking or of the process if the log tells, else of the last record */
 	bool rate_known; /* false: a tsc clock without a second pair; all times are 0 */
 
 	struct read_thread **threads; /* by index */
@@ -71,8 +72,13 @@ struct read_profile {
 	size_t module_count, module_capacity;
 };
 
-/* Opens `directory` and reads everything but the events. 0, or -1 with fault filled; to be closed in both cases. */
-int read_profile_open(struct read_profile *profile, const char *directory, struct fault *fault);
+/* Opens `directory` and reads everything but the events, which are counted to progress (may be NULL). 0, or -1 with fault filled; to be
+ * closed in both cases. */
+int read_profile_read(struct read_profile *profile, const char *directory, struct progress *progress, struct fault *fault);
+static inline int read_profile_open(struct read_profile *profile, const char *directory, struct fault *fault)
+{
+	return read_profile_read(profile, directory, NULL, fault);
+}
 void read_profile_close(struct read_profile *profile);
 
 /* The thread with that serial, or NULL. */

@@ -15,6 +15,7 @@
 
 struct survey {
 	struct read_profile *profile;
+	struct progress *progress;
 	struct fault *fault;
 	struct read_cursor *cursor;
 	struct read_thread *thread; /* of the records that come now */
@@ -184,6 +185,7 @@ static int survey_chunk(struct survey *survey, struct read_chunk *chunk, const u
 		chunk->length = (uint32_t)(cursor->at - records);
 	}
 	survey->profile->events += survey->events;
+	progress_add(survey->progress, survey->events);
 	return 0;
 }
 
@@ -272,9 +274,9 @@ static void convert_times(struct survey *survey)
 		qsort(profile->modules, profile->module_count, sizeof *profile->modules, modules_by_time);
 }
 
-int read_survey(struct read_profile *profile, struct fault *fault)
+int read_survey(struct read_profile *profile, struct progress *progress, struct fault *fault)
 {
-	struct survey survey = {.profile = profile, .fault = fault, .cursor = malloc(sizeof *survey.cursor)};
+	struct survey survey = {.profile = profile, .progress = progress, .fault = fault, .cursor = malloc(sizeof *survey.cursor)};
 	uint8_t *buffer = NULL;
 	size_t capacity = 0;
 	int result = 0;

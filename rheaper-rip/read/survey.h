@@ -9,6 +9,6 @@
 #include "read/profile.h"
 
 /* Fills everything in profile that comes from control records. 0, or -1 with fault filled. */
-int read_survey(struct read_profile *profile, struct fault *fault);
+int read_survey(struct read_profile *profile, struct progress *progress, struct fault *fault);
 
 #endif

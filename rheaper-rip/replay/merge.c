@@ -85,6 +85,7 @@ static int add_stream(struct replay_merge *merge, struct replay_world *world, ui
 	stream->events.first_thread = process->first_thread;
 	stream->events.take_stack = replay_stack_take;
 	stream->events.context = &stream->way;
+	stream->events.progress = world->progress;
 	more = fill(stream, fault);
 	if (more > 0)
 		merge->heap[merge->count++] = stream;

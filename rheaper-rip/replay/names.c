@@ -144,7 +144,8 @@ int replay_names_find(struct replay_names *names, const struct replay_world *wor
 		return fault_memory(fault);
 	names->node_count = stacks->node_count;
 	memset(names->call, REPLAY_SAME_CALL, stacks->node_count);
-	for (size_t i = 0; i < stacks->frame_count; i++)
+	progress_begin(world->progress, "naming", "frames", stacks->frame_count);
+	for (size_t i = 0; i < stacks->frame_count; i++, progress_add(world->progress, 1))
 		if (name_frame(names, world, (uint32_t)i, fault))
 			return -1;
 	names->first_location[stacks->frame_count] = names->location_count;

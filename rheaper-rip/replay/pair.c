@@ -112,9 +112,16 @@ static int begin_block(struct pairing *pairing, const struct read_event *event, 
 		pairs->peak_tie_count = 0;
 	}
 	pairs->allocations++;
+	pairs->tallies[process].allocations++;
 	if (event->thread != READ_NO_THREAD)
 		pairing->last[event->thread] = pairs->allocations;
 	return 0;
+}
+
+static inline void note_unmatched(struct replay_pairs *pairs, uint32_t process)
+{
+	pairs->unmatched_frees++;
+	pairs->tallies[process].unmatched_frees++;
 }
 
 static int pair_events(struct pairing *pairing)
@@ -134,7 +141,7 @@ static int pair_events(struct pairing *pairing)
 			if (block)
 				result = end_block(pairing, block, process, event->thread, (enum replay_ended)event->how);
 			else
-				pairing->pairs->unmatched_frees++;
+				note_unmatched(pairing->pairs, process);
 		}
 		if (result)
 			return result;
@@ -157,10 +164,12 @@ int replay_pair(struct replay_pairs *pairs, struct replay_world *world, struct f
 	memset(pairs, 0, sizeof *pairs);
 	pairs->peak_time = -1;
 	pairing.last = calloc((size_t)world->thread_count + 1, sizeof *pairing.last);
-	if (!pairing.last || !replay_timeline_start(&pairs->timeline, world))
+	pairs->tallies = calloc(world->count, sizeof *pairs->tallies);
+	if (!pairing.last || !pairs->tallies || !replay_timeline_start(&pairs->timeline, world))
 		result = fault_memory(fault);
 	else
 		result = replay_merge_start(&pairing.merge, world, fault);
+	progress_begin(world->progress, "pairing", "events", world->events);
 	if (!result)
 		result = pair_events(&pairing);
 	if (!result && !grow_stacks(&pairing))
@@ -180,6 +189,7 @@ void replay_pairs_free(struct replay_pairs *pairs)
 	free(pairs->ends);
 	free(pairs->stacks);
 	free(pairs->peak_ties);
+	free(pairs->tallies);
 	replay_timeline_free(&pairs->timeline);
 	memset(pairs, 0, sizeof *pairs);
 }

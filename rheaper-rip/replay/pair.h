@@ -26,10 +26,17 @@ struct replay_end {
 	uint32_t thread; /* who ended it */
 } __attribute__((packed));
 
+/* Of one process. */
+struct replay_tally {
+	uint64_t allocations;
+	uint64_t unmatched_frees; /* of blocks from before its tracking, or inherited by fork */
+};
+
 struct replay_pairs {
 	struct replay_end *ends; /* by number of the allocation */
 	uint64_t allocations;
 	uint8_t *stacks;		  /* by node: 1 where something was allocated */
+	struct replay_tally *tallies;	  /* by process */
 	uint64_t unmatched_frees, reused; /* events; not weighted */
 
 	int64_t peak_time;	 /* when the peak was reached; -1 without allocations */

@@ -19,6 +19,7 @@ int replay_rows_start(struct replay_rows *rows, struct replay_world *world, cons
 	rows->sites = calloc(names->backtrace_count + 1, sizeof *rows->sites);
 	if (!rows->sites)
 		return fault_memory(fault);
+	progress_begin(world->progress, "writing", "events", world->events);
 	return replay_merge_start(&rows->merge, world, fault);
 }
 

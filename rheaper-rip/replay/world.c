@@ -7,6 +7,7 @@
 #include "replay/world.h"
 
 #include "replay/live.h"
+#include "replay/lives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,20 +70,35 @@ static int number(struct replay_world *world, struct fault *fault)
 	return 0;
 }
 
-int replay_world_open(struct replay_world *world, const char *const *directories, size_t count, struct fault *fault)
+int replay_world_start(struct replay_world *world, size_t capacity, struct progress *progress, struct fault *fault)
 {
 	memset(world, 0, sizeof *world);
-	if (count >= 1u << (REPLAY_HEAP_BITS - 1))
-		return fault_set(fault, directories[0], FAULT_NOWHERE, "too many profiles at once");
-	world->processes = calloc(count, sizeof *world->processes);
+	world->progress = progress;
+	if (capacity >= 1u << (REPLAY_HEAP_BITS - 1))
+		return fault_set(fault, "profiles", FAULT_NOWHERE, "%zu are too many at once", capacity);
+	world->processes = calloc(capacity, sizeof *world->processes);
 	if (!world->processes || !replay_stacks_init(&world->stacks))
 		return fault_memory(fault);
-	for (size_t i = 0; i < count; i++) {
-		world->count = i + 1;
-		if (read_profile_open(&world->processes[i].profile, directories[i], fault))
-			return -1;
+	return 0;
+}
+
+int replay_world_add(struct replay_world *world, const char *directory, struct fault *fault)
+{
+	struct replay_process *process = &world->processes[world->count];
+
+	if (read_profile_read(&process->profile, directory, world->progress, fault)) {
+		read_profile_close(&process->profile);
+		return -1;
 	}
+	world->count++;
+	return 0;
+}
+
+int replay_world_settle(struct replay_world *world, struct fault *fault)
+{
 	place(world);
+	if (!replay_lives_find(world))
+		return fault_memory(fault);
 	return number(world, fault);
 }
 

@@ -7,6 +7,7 @@
 #define REPLAY_WORLD_H
 
 #include "fault.h"
+#include "progress.h"
 #include "read/profile.h"
 #include "replay/modules.h"
 #include "replay/stacks.h"
@@ -14,11 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum replay_life { REPLAY_UNKNOWN, REPLAY_DISABLED, REPLAY_EXITED, REPLAY_EXECED, REPLAY_KILLED };
+
 struct replay_process {
 	struct read_profile profile;
 	int64_t offset;	       /* ns from the world's beginning to this profile's */
 	uint32_t first_thread; /* number of its thread 0 */
-	double weight;	       /* how many allocations one that was recorded stands for */
+	enum replay_life ended;
+	const struct replay_process *parent; /* if its profile is one of those given, else NULL */
+	double weight;			     /* how many allocations one that was recorded stands for */
 	struct replay_process_modules modules;
 	struct replay_frame_cache *cache;
 };
@@ -28,13 +33,17 @@ struct replay_world {
 	size_t count;
 	struct replay_stacks stacks;
 	uint32_t thread_count, module_count;
-	uint64_t events; /* in all profiles */
-	int64_t end;	 /* ns: when the last of them ended */
-	bool sampled;	 /* some weight is not 1 */
+	uint64_t events;	   /* in all profiles */
+	int64_t end;		   /* ns: when the last of them ended */
+	bool sampled;		   /* some weight is not 1 */
+	struct progress *progress; /* may be NULL */
 };
 
-/* Opens the profiles in `directories`. 0, or -1 with fault filled; to be closed in both cases. */
-int replay_world_open(struct replay_world *world, const char *const *directories, size_t count, struct fault *fault);
+/* Opens profiles: start with room for so many, add each, settle. 0, or -1 with fault filled; to be closed in every case. A profile that
+ * could not be added leaves the world as it was. */
+int replay_world_start(struct replay_world *world, size_t capacity, struct progress *progress, struct fault *fault);
+int replay_world_add(struct replay_world *world, const char *directory, struct fault *fault);
+int replay_world_settle(struct replay_world *world, struct fault *fault);
 void replay_world_close(struct replay_world *world);
 
 /* A module by its number, and the process of a thread. */

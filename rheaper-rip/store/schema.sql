@@ -5,7 +5,7 @@
 -- is an estimate of the whole when the profile is a sample (metadata.sampled): the sum of the weights.
 
 PRAGMA application_id = 0x52485052;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- One row an allocation, in order of alloc_after.
 CREATE TABLE allocations(
@@ -38,12 +38,15 @@ CREATE TABLE processes(
   cmdline TEXT,            -- arguments, a blank between two
   started REAL,            -- ms since 1970-01-01 UTC
   duration REAL,           -- ms
-  ended TEXT,              -- 'disabled': tracking was switched off in order; 'unknown'
+  ended TEXT,              -- 'disabled': tracking was switched off; 'exit': the process was on its way out; 'exec': another profile given here
+                           -- has what followed; 'killed': no word of an end, and the process is gone; 'unknown': no word, and it may run
   frontend TEXT,
   backend TEXT,
   sample_rate REAL,
   sample_interval INTEGER,
-  truncated INTEGER        -- 1: a part of the log is damaged or missing
+  truncated INTEGER,       -- 1: a part of the log is damaged or missing
+  parent_process INTEGER,  -- processes.id of the parent, if it is one of those here
+  unmatched_frees INTEGER  -- frees of blocks that this process did not allocate while it was tracked: older ones, or inherited by fork
 );
 
 CREATE TABLE threads(id INTEGER PRIMARY KEY, process INTEGER, tid INTEGER, name TEXT, first REAL, last REAL);

@@ -7,7 +7,7 @@
 
 #include "config.h"
 
-#define STORE_SCHEMA_VERSION 1 /* = PRAGMA user_version in schema.sql */
+#define STORE_SCHEMA_VERSION 2 /* = PRAGMA user_version in schema.sql */
 
 #define STORE_RIP_VERSION PACKAGE_VERSION
 

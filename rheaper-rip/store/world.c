@@ -7,6 +7,7 @@
 #include "store/tables.h"
 
 #include "log/format.h"
+#include "replay/lives.h"
 #include "store/version.h"
 
 #include <stdio.h>
@@ -16,9 +17,23 @@
 #define NS_PER_MS 1e6
 
 /* Keys of the manifest that have their own column in processes, or are told otherwise. */
-static const char *const told[] = {"pid",	   "parent",	      "host",		"boot_id",     "exe",
-				   "cmdline",	   "frontend",	      "backend",	"sample_rate", "sample_interval",
-				   "start_ticks",  "start_monotonic", "start_realtime", "ended",       "end_ticks",
+static const char *const told[] = {"parent_profile",
+				   "process_start",
+				   "pid",
+				   "parent",
+				   "host",
+				   "boot_id",
+				   "exe",
+				   "cmdline",
+				   "frontend",
+				   "backend",
+				   "sample_rate",
+				   "sample_interval",
+				   "start_ticks",
+				   "start_monotonic",
+				   "start_realtime",
+				   "ended",
+				   "end_ticks",
 				   "end_monotonic"};
 
 static bool is_told(const char *key)
@@ -106,25 +121,26 @@ static char *command_line(const struct read_manifest *manifest)
 	return text;
 }
 
-static int put_processes(struct store *store, const struct replay_world *world)
+static int put_processes(struct store *store, const struct replay_world *world, const struct replay_pairs *pairs)
 {
-	sqlite3_stmt *statement = store_prepare(store, "INSERT INTO processes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	sqlite3_stmt *statement = store_prepare(store, "INSERT INTO processes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int result = 0;
 
 	for (size_t i = 0; i < world->count && !result; i++) {
-		const struct read_profile *profile = &world->processes[i].profile;
+		const struct replay_process *process = &world->processes[i];
+		const struct read_profile *profile = &process->profile;
 		const struct read_manifest *manifest = &profile->manifest;
-		const char *ended = read_manifest_text(manifest, "ended");
 		char *cmdline = command_line(manifest);
 
-		result =
-		    store_put(store, statement, "iiittttrrtttrii", (int64_t)i + 1, (int64_t)read_manifest_number(manifest, "pid", 0),
-			      (int64_t)read_manifest_number(manifest, "parent", 0), read_manifest_text(manifest, "host"),
-			      read_manifest_text(manifest, "boot_id"), read_manifest_text(manifest, "exe"), cmdline,
-			      (double)read_manifest_number(manifest, "start_realtime", 0) / NS_PER_MS, (double)profile->end / NS_PER_MS,
-			      ended && !strcmp(ended, "disabled") ? "disabled" : "unknown", read_manifest_text(manifest, "frontend"),
-			      read_manifest_text(manifest, "backend"), read_manifest_real(manifest, "sample_rate", 1),
-			      (int64_t)read_manifest_number(manifest, "sample_interval", 0), (int64_t)read_profile_truncated(profile));
+		result = store_put(
+		    store, statement, process->parent ? "iiittttrrtttriiii" : "iiittttrrtttriizi", (int64_t)i + 1,
+		    (int64_t)read_manifest_number(manifest, "pid", 0), (int64_t)read_manifest_number(manifest, "parent", 0),
+		    read_manifest_text(manifest, "host"), read_manifest_text(manifest, "boot_id"), read_manifest_text(manifest, "exe"),
+		    cmdline, (double)read_manifest_number(manifest, "start_realtime", 0) / NS_PER_MS, (double)profile->end / NS_PER_MS,
+		    replay_life_word(process->ended), read_manifest_text(manifest, "frontend"), read_manifest_text(manifest, "backend"),
+		    read_manifest_real(manifest, "sample_rate", 1), (int64_t)read_manifest_number(manifest, "sample_interval", 0),
+		    (int64_t)read_profile_truncated(profile), process->parent ? process->parent - world->processes + 1 : (int64_t)0,
+		    (int64_t)pairs->tallies[i].unmatched_frees);
 		free(cmdline);
 	}
 	sqlite3_finalize(statement);
@@ -208,7 +224,8 @@ static int put_losses(struct store *store, const struct replay_process *process,
 int store_world(struct store *store, const struct replay_world *world, const struct replay_pairs *pairs)
 {
 	int result =
-	    put_metadata(store, world, pairs) || put_calls(store) || put_processes(store, world) || put_threads(store, world) ? -1 : 0;
+	    put_metadata(store, world, pairs) || put_calls(store) || put_processes(store, world, pairs) || put_threads(store, world) ? -1
+																     : 0;
 
 	for (size_t i = 0; i < world->count && !result; i++)
 		result = put_marks(store, &world->processes[i], (int64_t)i + 1) || put_losses(store, &world->processes[i], (int64_t)i + 1)

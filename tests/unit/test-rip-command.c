@@ -139,15 +139,25 @@ static void done_is_0_and_silent(void **state)
 	assert_int_equal(databases(test), 1);
 }
 
-static void wrong_usage_is_2(void **state)
+static void wrong_usage_is_2_and_one_line(void **state)
 {
 	struct test *test = *state;
 
 	assert_int_equal(RUN(test, "--no-such-option"), 2);
+	assert_complaint("rheaper-rip: unknown or ambiguous option --no-such-option (try 'rheaper-rip --help')\n");
+	assert_int_equal(RUN(test, "--wrong\nline"), 2);
+	assert_complaint("rheaper-rip: unknown or ambiguous option --wrong?line (try 'rheaper-rip --help')\n");
+	assert_int_equal(RUN(test, "-fx"), 2);
+	assert_complaint("rheaper-rip: unknown option -x (try 'rheaper-rip --help')\n");
+	assert_int_equal(RUN(test, "--force=yes"), 2);
+	assert_complaint("rheaper-rip: option --force takes no argument (try 'rheaper-rip --help')\n");
+	assert_int_equal(RUN(test, "--sysroot"), 2);
+	assert_complaint("rheaper-rip: option --sysroot needs an argument (try 'rheaper-rip --help')\n");
 	assert_int_equal(RUN(test, NULL), 2);
-	assert_complaint("rheaper-rip: no profile directory and no database given\nTry 'rheaper-rip --help'.\n");
+	assert_complaint("rheaper-rip: no profile directory and no database given (try 'rheaper-rip --help')\n");
 	assert_int_equal(RUN(test, "rip-1"), 2);
-	assert_complaint("rheaper-rip: no database given\nTry 'rheaper-rip --help'.\n");
+	assert_complaint("rheaper-rip: no database given (try 'rheaper-rip --help')\n");
+	assert_string_equal(printed, "");
 }
 
 static void help_and_version_go_to_stdout(void **state)
@@ -251,6 +261,150 @@ static void warnings_are_lines_and_quiet_drops_them(void **state)
 	assert_string_equal(complained, "");
 }
 
+static void a_bad_profile_among_several_fails_by_its_name(void **state)
+{
+	struct test *test = *state;
+
+	make_profile(test);
+	assert_int_equal(mkdir(in(test, "rip-2"), 0700), 0);
+	assert_int_equal(RUN(test, in(test, "rip-1"), in(test, "rip-2"), test->database), 1);
+	assert_complaint("rheaper-rip: %s: not a profile: it has no file manifest (-k leaves it out)\n", in(test, "rip-2"));
+	assert_int_equal(databases(test), 0);
+}
+
+static void keep_going_leaves_bad_profiles_out(void **state)
+{
+	struct test *test = *state;
+
+	make_profile(test);
+	assert_int_equal(mkdir(in(test, "rip-0"), 0700), 0);
+	assert_int_equal(RUN(test, "-k", in(test, "rip-0"), in(test, "rip-1"), in(test, "rip-9"), test->database), 0);
+	assert_complaint("rheaper-rip: warning: left out: %s: not a profile: it has no file manifest\n"
+			 "rheaper-rip: warning: left out: %s: No such file or directory\n",
+			 in(test, "rip-0"), in(test, "rip-9"));
+	assert_int_equal(databases(test), 1);
+	assert_int_equal(sqlite3_open_v2(test->database, &test->db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	test_rows(test, "SELECT id, pid FROM processes", "1|4711\n");
+	test_rows(test, "SELECT process, size FROM allocations", "1|1\n");
+}
+
+static void keep_going_with_nothing_left_fails(void **state)
+{
+	struct test *test = *state;
+
+	assert_int_equal(RUN(test, "--keep-going", in(test, "rip-8"), in(test, "rip-9"), test->database), 1);
+	assert_complaint("rheaper-rip: warning: left out: %s: No such file or directory\nrheaper-rip: %s: No such file or directory\n",
+			 in(test, "rip-8"), in(test, "rip-9"));
+	assert_int_equal(databases(test), 0);
+}
+
+static void verbose_gives_a_closing_account(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	maker_module(stream, 0, 0x10000, 0x10000, 0x20000, "/nonexistent/library.so", "");
+	maker_name(stream, "main");
+	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 1, MAKER_STACK(0x10100, 0x10200));
+	maker_alloc(stream, 20, RH_CALL_MALLOC, 16, 1, MAKER_STACK(0x10100, 0x99));
+	maker_free(stream, 30, RH_FREE_FREE, 32);
+	maker_loss(stream, RH_LOSS_NESTED, 3);
+	maker_slot_lost(stream, RH_LOSS_MEMORY, 5);
+	maker_finish(maker);
+	assert_int_equal(RUN(test, "-v", "-q", in(test, "rip-1"), test->database), 0);
+	assert_string_equal(printed, "");
+	assert_complaint("rheaper-rip: events: 3\nrheaper-rip: rows: 2\nrheaper-rip: unmatched frees: 1\nrheaper-rip: closed by reuse: 1\n"
+			 "rheaper-rip: lost (nested): 3 of thread 100 main in %s\n"
+			 "rheaper-rip: lost (memory): 5 of no known thread in %s\n"
+			 "rheaper-rip: symbols: 0 found, 2 missing in /nonexistent/library.so (missing)\n"
+			 "rheaper-rip: symbols: 1 missing in no known module\n",
+			 in(test, "rip-1"), in(test, "rip-1"));
+	assert_int_equal(RUN(test, "-v", "-q", "-f", "--no-symbols", in(test, "rip-1"), test->database), 0);
+	assert_non_null(strstr(complained, "\nrheaper-rip: symbols: left out\n"));
+}
+
+static void an_empty_profile_tells_its_cause(void **state)
+{
+	struct test *test = *state;
+	struct maker *rate = maker_new(test->directory, "rip-1"), *lost = maker_new(test->directory, "rip-2");
+
+	maker_set(rate, "sample_rate", "0");
+	maker_finish(rate);
+	maker_slab_lost(lost, RH_LOSS_TRACKER, 7);
+	maker_finish(lost);
+	assert_int_equal(RUN(test, in(test, "rip-1"), in(test, "rip-2"), test->database), 0);
+	assert_complaint("rheaper-rip: warning: %s: the profile is empty: nothing was recorded: the sample rate is 0\n"
+			 "rheaper-rip: warning: %s: events lost (tracker): 7\n"
+			 "rheaper-rip: warning: %s: the profile is empty: nothing could be recorded\n",
+			 in(test, "rip-1"), in(test, "rip-2"), in(test, "rip-2"));
+}
+
+static bool has_ended(pid_t child)
+{
+	siginfo_t info = {0};
+
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return info.si_pid;
+}
+
+/* A terminal for the command's standard error; what it showed is in `complained`. */
+static int run_on_terminal(struct test *test, const char *const *arguments)
+{
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY), status;
+	size_t used = 0;
+	const char *argv[16] = {"rheaper-rip"};
+	ssize_t got;
+	pid_t child;
+
+	assert_true(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal));
+	for (size_t i = 0; arguments[i]; i++)
+		argv[i + 1] = arguments[i];
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		int err = open(ptsname(terminal), O_WRONLY | O_NOCTTY), out = open(in(test, "out"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+		if (dup2(out, 1) < 0 || dup2(err, 2) < 0)
+			_exit(100);
+		close(err);
+		execv(COMMAND, (char *const *)argv);
+		_exit(101);
+	}
+	/* EIO: the last one who had it open is gone. */
+	while ((got = read(terminal, complained + used, sizeof complained - 1 - used)) > 0 || (got < 0 && !has_ended(child)))
+		used += got > 0 ? (size_t)got : 0;
+	complained[used] = '\0';
+	close(terminal);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void progress_is_shown_on_a_terminal_and_erased(void **state)
+{
+	struct test *test = *state;
+	const char *const loud[] = {in(test, "rip-1"), test->database, NULL}, *const quiet[] = {"-fq", in(test, "rip-1"), test->database,
+												NULL};
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	for (uint64_t i = 0; i < 4000000; i++) { /* more than the 200 ms after which a report comes */
+		maker_alloc(stream, i * 10, RH_CALL_MALLOC, i % 999 * 16, i, MAKER_STACK(1));
+		if (maker_length(stream) > 200000)
+			maker_flush(stream);
+	}
+	maker_finish(maker);
+	assert_int_equal(run_on_terminal(test, loud), 0);
+	assert_non_null(strstr(complained, "writing "));
+	assert_non_null(strstr(complained, "%, "));
+	assert_non_null(strstr(complained, "events/s"));
+	assert_string_equal(strrchr(complained, '\r'), "\r\033[K");
+	assert_int_equal(run_on_terminal(test, quiet), 0);
+	assert_string_equal(complained, "");
+	assert_int_equal(RUN(test, "-f", in(test, "rip-1"), test->database), 0); /* no terminal */
+	assert_string_equal(complained, "");
+}
+
 static void names_with_control_characters_cannot_break_the_line(void **state)
 {
 	struct test *test = *state;
@@ -277,14 +431,6 @@ static bool writes(struct test *test, pid_t child)
 
 	snprintf(name, sizeof name, "profile.db.tmp-%ld", (long)child);
 	return !access(in(test, name), F_OK);
-}
-
-static bool has_ended(pid_t child)
-{
-	siginfo_t info = {0};
-
-	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT), 0);
-	return info.si_pid;
 }
 
 static void signals_leave_nothing_behind(void **state)
@@ -320,7 +466,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(done_is_0_and_silent),
-	    TEST(wrong_usage_is_2),
+	    TEST(wrong_usage_is_2_and_one_line),
 	    TEST(help_and_version_go_to_stdout),
 	    TEST(an_existing_file_is_refused_and_left_alone),
 	    TEST(force_replaces_an_existing_file),
@@ -329,6 +475,12 @@ int main(void)
 	    TEST(a_target_that_cannot_be_made_is_told),
 	    TEST(no_room_for_the_database_is_told_and_leaves_nothing),
 	    TEST(warnings_are_lines_and_quiet_drops_them),
+	    TEST(a_bad_profile_among_several_fails_by_its_name),
+	    TEST(keep_going_leaves_bad_profiles_out),
+	    TEST(keep_going_with_nothing_left_fails),
+	    TEST(verbose_gives_a_closing_account),
+	    TEST(an_empty_profile_tells_its_cause),
+	    TEST(progress_is_shown_on_a_terminal_and_erased),
 	    TEST(names_with_control_characters_cannot_break_the_line),
 	    TEST(strange_names_are_only_names),
 	    TEST(signals_leave_nothing_behind),

@@ -97,7 +97,7 @@ static void every_other_table_and_view_has_the_promised_columns(void **state)
 	    {"marks", "t,process,thread,name"},
 	    {"losses", "process,thread,kind,count"},
 	    {"processes", "id,pid,parent,host,boot_id,exe,cmdline,started,duration,ended,frontend,backend,sample_rate,sample_interval,"
-			  "truncated"},
+			  "truncated,parent_process,unmatched_frees"},
 	    {"threads", "id,process,tid,name,first,last"},
 	    {"modules", "id,process,path,build_id,base,start,end,loaded,unloaded,debug_file,status"},
 	    {"callsites", "bt,allocations,bytes,live,live_bytes,peak,peak_bytes,temporary,temporary_bytes,lifetime_min,lifetime_avg,"
@@ -189,7 +189,7 @@ static void who_ran_is_told(void **state)
 
 	rip_example(test);
 	test_rows(test, "SELECT * FROM processes",
-		  "1|4711|1|testhost|boot-1|/bin/program|program -x|1000000000000.0|20000.0|disabled|wrap|glibc|1.0|0|0\n");
+		  "1|4711|1|testhost|boot-1|/bin/program|program -x|1000000000000.0|20000.0|disabled|wrap|glibc|1.0|0|0|-|0\n");
 	test_rows(test, "SELECT * FROM threads", "1|1|100|main|1000.0|3000.0\n2|1|101|-|4000.0|16000.0\n");
 	test_rows(test, "SELECT * FROM modules", "1|1|/bin/program|abcd|65536|65536|131072|0.0|-|-|unused\n");
 	test_rows(test, "SELECT * FROM marks", "2500.0|1|1|half way\n");
@@ -206,9 +206,9 @@ static void metadata_tell_what_was_made_of_it(void **state)
 	    test,
 	    "SELECT key, value FROM metadata WHERE key IN ('schema_version', 'events', 'allocations', 'unmatched_frees', "
 	    "'reuse_closures', 'sampled', 'new_thing', 'peak_bytes', 'rheaper') ORDER BY key",
-	    "allocations|4\nevents|6\nnew_thing|kept\npeak_bytes|4000\nreuse_closures|0\nrheaper|0.0-test\nsampled|0\nschema_version|1\n"
+	    "allocations|4\nevents|6\nnew_thing|kept\npeak_bytes|4000\nreuse_closures|0\nrheaper|0.0-test\nsampled|0\nschema_version|2\n"
 	    "unmatched_frees|0\n");
-	test_rows(test, "PRAGMA user_version", "1\n");
+	test_rows(test, "PRAGMA user_version", "2\n");
 	test_rows(test, "PRAGMA application_id", "1380470866\n"); /* "RHPR" */
 	test_rows(test, "SELECT value = '" PACKAGE_VERSION "' FROM metadata WHERE key = 'rheaper_rip_version'", "1\n");
 }
@@ -236,7 +236,10 @@ static void an_empty_profile_makes_a_database_and_says_so(void **state)
 
 	maker_finish(maker_new(test->directory, "rip-1"));
 	TEST_RIP(test, "rip-1");
-	snprintf(expected, sizeof expected, "%s/rip-1: the profile is empty: nothing was recorded\n", test->directory);
+	snprintf(expected, sizeof expected,
+		 "%s/rip-1: the profile is empty: nothing was recorded: no code that is linked with the wrap flags allocated while "
+		 "tracking was on\n",
+		 test->directory);
 	assert_string_equal(test->warnings, expected);
 	test_rows(test, "SELECT count(*) FROM allocations", "0\n");
 	test_rows(test, "SELECT * FROM top", "");

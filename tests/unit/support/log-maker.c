@@ -241,6 +241,12 @@ void maker_slab_lost(struct maker *maker, enum rh_loss kind, uint64_t count)
 	maker->slab.lost[kind] += count;
 }
 
+void maker_ended(struct maker *maker, uint32_t ended, uint64_t ticks)
+{
+	maker->slab.ended = ended;
+	maker->slab.end_ticks = ticks;
+}
+
 void maker_thread(struct maker_stream *stream, uint64_t serial, uint64_t tid)
 {
 	put_byte(stream, RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_THREAD));

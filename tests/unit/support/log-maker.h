@@ -30,6 +30,8 @@ struct maker_stream *maker_stream(struct maker *maker, uint32_t slot, uint64_t s
 /* Losses that the slot counts, and the slab. */
 void maker_slot_lost(struct maker_stream *stream, enum rh_loss kind, uint64_t count);
 void maker_slab_lost(struct maker *maker, enum rh_loss kind, uint64_t count);
+/* What the slab says of the end. */
+void maker_ended(struct maker *maker, uint32_t ended, uint64_t ticks);
 /* Writes rings and manifest, frees everything. Open chunks stay in the rings. */
 void maker_finish(struct maker *maker);
 

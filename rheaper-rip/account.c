@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Warnings and the closing account.
+ */
+#include "config.h"
+
+#include "account.h"
+
+#include "fault.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[RH_LOSSES] = RH_LOSS_NAMES;
+
+static const char *kind_name(int kind)
+{
+	return kinds[kind] ? kinds[kind] : "unknown";
+}
+
+void account_say(account_line *line, const char *format, ...)
+{
+	char text[FAULT_SIZE];
+	va_list list;
+
+	if (!line)
+		return;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	line(text);
+}
+
+/* Losses that belong to no thread. */
+static uint64_t unowned_losses(const struct read_profile *profile, int kind)
+{
+	uint64_t lost = profile->chunks.lost[kind] + (kind == RH_LOSS_WRITE ? profile->gaps : 0);
+
+	for (size_t i = 0; i < profile->chunks.stream_count; i++)
+		lost += profile->chunks.streams[i].lost[kind];
+	return lost;
+}
+
+static uint64_t losses(const struct read_profile *profile, int kind)
+{
+	uint64_t lost = unowned_losses(profile, kind);
+
+	for (size_t i = 0; i < profile->thread_count; i++)
+		lost += profile->threads[i]->lost[kind];
+	return lost;
+}
+
+/* Why a profile may hold nothing. */
+static const char *cause_of_emptiness(const struct replay_process *process)
+{
+	const struct read_manifest *manifest = &process->profile.manifest;
+	const char *frontend = read_manifest_text(manifest, "frontend");
+
+	for (int kind = 0; kind < RH_LOSSES; kind++)
+		if (losses(&process->profile, kind))
+			return "nothing could be recorded";
+	if (read_manifest_real(manifest, "sample_rate", 1) == 0)
+		return "nothing was recorded: the sample rate is 0";
+	if (frontend && !strcmp(frontend, "wrap"))
+		return "nothing was recorded: no code that is linked with the wrap flags allocated while tracking was on";
+	return "nothing was recorded";
+}
+
+void account_warn(account_line *line, const struct replay_process *process)
+{
+	const struct read_profile *profile = &process->profile;
+	const char *name = profile->directory;
+
+	if (!profile->chunks.rings)
+		account_say(line, "%s: file %s is missing or damaged: the last events of each thread are lost", name, RH_FILE_RINGS);
+	if (profile->chunks.damaged)
+		account_say(line, "%s: passed over damage in the log: %" PRIu64 " place%s", name, profile->chunks.damaged,
+			    profile->chunks.damaged == 1 ? "" : "s");
+	if (profile->chunks.cut)
+		account_say(line, "%s: the log was cut short in %" PRIu64 " place%s: read to the last whole event", name,
+			    profile->chunks.cut, profile->chunks.cut == 1 ? "" : "s");
+	for (int kind = 0; kind < RH_LOSSES; kind++)
+		if (losses(profile, kind))
+			account_say(line, "%s: events lost (%s): %" PRIu64, name, kind_name(kind), losses(profile, kind));
+	if (!profile->rate_known && profile->events)
+		account_say(line, "%s: the log does not tell how fast its clock runs: all times are 0", name);
+	/* A forked child that only execs or exits is no news. */
+	if (!profile->events && !read_manifest_find(&profile->manifest, "parent_profile"))
+		account_say(line, "%s: the profile is empty: %s", name, cause_of_emptiness(process));
+}
+
+static void tell_losses(account_line *line, const struct read_profile *profile)
+{
+	for (int kind = 0; kind < RH_LOSSES; kind++) {
+		uint64_t unowned = unowned_losses(profile, kind);
+
+		for (size_t i = 0; i < profile->thread_count; i++) {
+			const struct read_thread *thread = profile->threads[i];
+
+			if (thread->lost[kind])
+				account_say(line, "lost (%s): %" PRIu64 " of thread %" PRIu64 "%s%s in %s", kind_name(kind),
+					    thread->lost[kind], thread->tid, thread->name ? " " : "", thread->name ? thread->name : "",
+					    profile->directory);
+		}
+		if (unowned)
+			account_say(line, "lost (%s): %" PRIu64 " of no known thread in %s", kind_name(kind), unowned, profile->directory);
+	}
+}
+
+/* How the search for symbols went in one file. */
+struct search {
+	const struct symbols_module *symbols;
+	const char *path;
+	uint64_t frames, named;
+};
+
+static int by_file(const void *left, const void *right)
+{
+	const struct search *a = left, *b = right;
+	int paths = strcmp(a->path, b->path);
+
+	return paths ? paths : a->symbols < b->symbols ? -1 : a->symbols > b->symbols;
+}
+
+static void tell_symbols(account_line *line, const struct replay_world *world, const struct replay_names *names)
+{
+	struct search *searches = calloc((size_t)world->module_count + 1, sizeof *searches), *sum = searches;
+	uint64_t nowhere = 0;
+
+	if (!searches)
+		return;
+	for (uint32_t i = 0; i < world->module_count; i++) {
+		searches[i].symbols = names->modules[i];
+		searches[i].path = replay_world_module(world, i)->path;
+	}
+	for (size_t i = 0; i < world->stacks.frame_count; i++) {
+		uint32_t module = world->stacks.frames[i].module;
+
+		if (module == REPLAY_NO_MODULE) {
+			nowhere++;
+			continue;
+		}
+		searches[module].frames++;
+		searches[module].named += names->locations[names->first_location[i]].function != NULL;
+	}
+	/* Several processes, or several stays, of one file are one. */
+	qsort(searches, world->module_count, sizeof *searches, by_file);
+	for (uint32_t i = 0; i < world->module_count; i++) {
+		if (i && searches[i].symbols == sum->symbols && !strcmp(searches[i].path, sum->path)) {
+			sum->frames += searches[i].frames;
+			sum->named += searches[i].named;
+			continue;
+		}
+		if (i)
+			sum++;
+		*sum = searches[i];
+	}
+	for (struct search *search = searches; world->module_count && search <= sum; search++)
+		if (search->frames)
+			account_say(line, "symbols: %" PRIu64 " found, %" PRIu64 " missing in %s (%s)", search->named,
+				    search->frames - search->named, search->path,
+				    search->symbols ? symbols_status(search->symbols) : "unused");
+	if (nowhere)
+		account_say(line, "symbols: %" PRIu64 " missing in no known module", nowhere);
+	free(searches);
+}
+
+void account_close(account_line *line, const struct replay_world *world, const struct replay_pairs *pairs, const struct replay_names *names)
+{
+	account_say(line, "events: %" PRIu64, world->events);
+	account_say(line, "rows: %" PRIu64, pairs->allocations);
+	account_say(line, "unmatched frees: %" PRIu64, pairs->unmatched_frees);
+	account_say(line, "closed by reuse: %" PRIu64, pairs->reused);
+	for (size_t i = 0; i < world->count; i++)
+		tell_losses(line, &world->processes[i].profile);
+	if (!names->symbols)
+		account_say(line, "symbols: left out");
+	else
+		tell_symbols(line, world, names);
+}
