@@ -68,7 +68,7 @@ static int write_database(struct store *store, struct replay_world *world, const
 	struct replay_pairs pairs = {0};
 	struct replay_names names = {0};
 	struct replay_rows rows = {0};
-	int result = replay_pair(&pairs, world, fault) || replay_names_find(&names, world, pairs.stacks, options->symbols, fault) ||
+	int result = replay_pair(&pairs, world, options->database, fault) || replay_names_find(&names, world, pairs.stacks, options->symbols, fault) ||
 		     replay_rows_start(&rows, world, &pairs, &names, fault) || store_allocations(store, &rows) ||
 		     store_sums(store, &rows) || store_names(store, world, &names) || store_world(store, world, &pairs) ||
 		     store_commit(store);

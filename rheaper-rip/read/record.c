@@ -6,6 +6,8 @@
 
 #include "read/record.h"
 
+#include "read/varint.h"
+
 #include <string.h>
 
 void read_cursor_start(struct read_cursor *cursor, const void *records, size_t length, uint64_t ticks)
@@ -20,34 +22,11 @@ void read_cursor_start(struct read_cursor *cursor, const void *records, size_t l
 	memset(cursor->filled, 0, sizeof cursor->filled);
 }
 
-static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
-{
-	const uint8_t *p = *at;
-	uint64_t number;
-
-	if (p == end)
-		return false;
-	number = *p & 0x7f;
-	for (unsigned shift = 7; *p++ & 0x80; shift += 7) {
-		if (p == end || shift > 63 || (shift == 63 && *p > 1))
-			return false;
-		number |= (uint64_t)(*p & 0x7f) << shift;
-	}
-	*at = p;
-	*value = number;
-	return true;
-}
-
-static inline uint64_t unzigzag(uint64_t value)
-{
-	return (value >> 1) ^ (0 - (value & 1));
-}
-
 static inline bool take_time(struct read_cursor *cursor, const uint8_t **at, uint64_t *ticks)
 {
 	uint64_t delta;
 
-	if (!take_varint(at, cursor->end, &delta))
+	if (!varint_take(at, cursor->end, &delta))
 		return false;
 	*ticks = cursor->ticks += delta;
 	return true;
@@ -57,9 +36,9 @@ static inline bool take_address(struct read_cursor *cursor, const uint8_t **at, 
 {
 	uint64_t value, unit;
 
-	if (!take_varint(at, cursor->end, &value))
+	if (!varint_take(at, cursor->end, &value))
 		return false;
-	unit = (cursor->address >> 4) + unzigzag(value >> 1);
+	unit = (cursor->address >> 4) + varint_unzigzag(value >> 1);
 	*address = unit << 4;
 	if (value & 1) {
 		if (*at == cursor->end || **at > 15)
@@ -75,7 +54,7 @@ static bool take_frame(struct read_cursor *cursor, const uint8_t **at)
 	uint64_t value, pc;
 	uint32_t slot;
 
-	if (!take_varint(at, cursor->end, &value))
+	if (!varint_take(at, cursor->end, &value))
 		return false;
 	if (value) {
 		if (value > 1 << RH_DICTIONARY_BITS)
@@ -85,9 +64,9 @@ static bool take_frame(struct read_cursor *cursor, const uint8_t **at)
 			return false;
 		pc = cursor->dictionary[slot];
 	} else {
-		if (!take_varint(at, cursor->end, &value))
+		if (!varint_take(at, cursor->end, &value))
 			return false;
-		cursor->pc += unzigzag(value >> 1);
+		cursor->pc += varint_unzigzag(value >> 1);
 		pc = (cursor->pc & ~RH_PC_EXACT) | (value & 1 ? RH_PC_EXACT : 0);
 		slot = rh_pc_slot(pc);
 		cursor->dictionary[slot] = pc;
@@ -106,12 +85,12 @@ static inline bool take_stack(struct read_cursor *cursor, const uint8_t **at)
 	pop = **at & 15;
 	push = *(*at)++ >> 4;
 	if (pop == 15) {
-		if (!take_varint(at, cursor->end, &more) || more > READ_STACK_MAX)
+		if (!varint_take(at, cursor->end, &more) || more > READ_STACK_MAX)
 			return false;
 		pop += more;
 	}
 	if (push == 15) {
-		if (!take_varint(at, cursor->end, &more) || more > READ_STACK_MAX)
+		if (!varint_take(at, cursor->end, &more) || more > READ_STACK_MAX)
 			return false;
 		push += more;
 	}
@@ -130,7 +109,7 @@ static bool take_string(struct read_cursor *cursor, const uint8_t **at, struct r
 {
 	uint64_t size;
 
-	if (!take_varint(at, cursor->end, &size) || size > (uint64_t)(cursor->end - *at))
+	if (!varint_take(at, cursor->end, &size) || size > (uint64_t)(cursor->end - *at))
 		return false;
 	record->text[which] = *at;
 	record->text_size[which] = (size_t)size;
@@ -141,7 +120,7 @@ static bool take_string(struct read_cursor *cursor, const uint8_t **at, struct r
 static bool take_numbers(struct read_cursor *cursor, const uint8_t **at, struct read_record *record, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (!take_varint(at, cursor->end, &record->field[i]))
+		if (!varint_take(at, cursor->end, &record->field[i]))
 			return false;
 	return true;
 }
@@ -192,7 +171,7 @@ int read_record_next(struct read_cursor *cursor, struct read_record *record)
 	case RH_RECORD_ALLOC:
 		record->argument = known_call(record->argument);
 		whole = take_time(cursor, &at, &record->ticks) && take_address(cursor, &at, &record->address) &&
-			take_varint(&at, cursor->end, &record->size) && take_stack(cursor, &at);
+			varint_take(&at, cursor->end, &record->size) && take_stack(cursor, &at);
 		break;
 	case RH_RECORD_FREE:
 		whole = record->argument <= RH_FREE_POOL_REALLOC && take_time(cursor, &at, &record->ticks) &&
@@ -200,9 +179,9 @@ int read_record_next(struct read_cursor *cursor, struct read_record *record)
 		break;
 	case RH_RECORD_REALLOC:
 		record->argument = known_call(record->argument);
-		whole = take_time(cursor, &at, &record->ticks) && take_varint(&at, cursor->end, &record->duration) &&
+		whole = take_time(cursor, &at, &record->ticks) && varint_take(&at, cursor->end, &record->duration) &&
 			take_address(cursor, &at, &record->old) && take_address(cursor, &at, &record->address) &&
-			take_varint(&at, cursor->end, &record->size) && take_stack(cursor, &at);
+			varint_take(&at, cursor->end, &record->size) && take_stack(cursor, &at);
 		break;
 	case RH_RECORD_CONTROL:
 		whole = take_control(cursor, &at, record);

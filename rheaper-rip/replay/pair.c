@@ -21,7 +21,7 @@ struct pairing {
 	struct replay_live live;
 	double live_count, live_bytes; /* weighted */
 	uint64_t *last;		       /* by thread: number of its last allocation + 1 */
-	size_t end_capacity, stack_capacity, tie_capacity;
+	size_t stack_capacity, tie_capacity;
 };
 
 static inline uint32_t heap_of(uint32_t process, const struct read_event *event)
@@ -43,8 +43,8 @@ static int end_block(struct pairing *pairing, struct replay_block *block, uint32
 			return fault_memory(pairing->fault);
 		pairs->peak_ties[pairs->peak_tie_count++] = serial;
 	}
-	pairs->ends[serial].packed = (uint64_t)now << 3 | (uint64_t)temporary << 2 | how;
-	pairs->ends[serial].thread = thread;
+	pairs->ends.ends[serial].packed = (uint64_t)now << 3 | (uint64_t)temporary << 2 | how;
+	pairs->ends.ends[serial].thread = thread;
 	pairing->live_count -= weight;
 	pairing->live_bytes -= bytes;
 	replay_timeline_free_block(&pairs->timeline, now, weight, bytes);
@@ -92,15 +92,24 @@ static int begin_block(struct pairing *pairing, const struct read_event *event, 
 	uint32_t heap = heap_of(process, event);
 	double weight = pairing->world->processes[process].weight, bytes = weight * (double)event->size;
 	struct replay_block *old = replay_live_find(&pairing->live, heap, event->address);
+	struct replay_entry entry = {.time = event->time,
+				     .address = event->address,
+				     .size = event->size,
+				     .stack = event->stack,
+				     .thread = event->thread,
+				     .process = process,
+				     .how = event->how};
 
 	if (old && end_forgotten(pairing, old, process, event->thread))
 		return -1;
+	if (replay_ends_reserve(&pairs->ends, pairs->allocations + 1, pairing->fault) ||
+	    replay_spool_add(&pairs->spool, &entry, pairing->fault))
+		return -1;
 	if (pairs->allocations >> REPLAY_SERIAL_BITS || !note_stack(pairing, event->stack) ||
-	    !VECTOR_ROOM(pairs->ends, pairing->end_capacity, pairs->allocations) ||
 	    !replay_live_add(&pairing->live, heap, event->address, pairs->allocations, event->size))
 		return fault_memory(pairing->fault);
-	pairs->ends[pairs->allocations].packed = UINT64_MAX;
-	pairs->ends[pairs->allocations].thread = READ_NO_THREAD;
+	pairs->ends.ends[pairs->allocations].packed = UINT64_MAX;
+	pairs->ends.ends[pairs->allocations].thread = READ_NO_THREAD;
 	pairing->live_count += weight;
 	pairing->live_bytes += bytes;
 	replay_timeline_alloc(&pairs->timeline, event->time, weight, bytes);
@@ -156,22 +165,25 @@ static int ascending(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-int replay_pair(struct replay_pairs *pairs, struct replay_world *world, struct fault *fault)
+int replay_pair(struct replay_pairs *pairs, struct replay_world *world, const char *neighbour, struct fault *fault)
 {
 	struct pairing pairing = {.pairs = pairs, .world = world, .fault = fault};
 	int result;
 
 	memset(pairs, 0, sizeof *pairs);
 	pairs->peak_time = -1;
+	pairs->ends.neighbour = neighbour;
 	pairing.last = calloc((size_t)world->thread_count + 1, sizeof *pairing.last);
 	pairs->tallies = calloc(world->count, sizeof *pairs->tallies);
 	if (!pairing.last || !pairs->tallies || !replay_timeline_start(&pairs->timeline, world))
 		result = fault_memory(fault);
 	else
-		result = replay_merge_start(&pairing.merge, world, fault);
+		result = replay_spool_start(&pairs->spool, neighbour, fault) || replay_merge_start(&pairing.merge, world, fault) ? -1 : 0;
 	progress_begin(world->progress, "pairing", "events", world->events);
 	if (!result)
 		result = pair_events(&pairing);
+	if (!result)
+		result = replay_spool_turn(&pairs->spool, fault);
 	if (!result && !grow_stacks(&pairing))
 		result = fault_memory(fault);
 	if (!result && pairs->peak_tie_count)
@@ -186,7 +198,8 @@ int replay_pair(struct replay_pairs *pairs, struct replay_world *world, struct f
 
 void replay_pairs_free(struct replay_pairs *pairs)
 {
-	free(pairs->ends);
+	replay_ends_free(&pairs->ends);
+	replay_spool_free(&pairs->spool);
 	free(pairs->stacks);
 	free(pairs->peak_ties);
 	free(pairs->tallies);

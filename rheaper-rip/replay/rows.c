@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int replay_rows_start(struct replay_rows *rows, struct replay_world *world, const struct replay_pairs *pairs,
+#define PROGRESS_ROWS 4096 /* are counted at once */
+
+int replay_rows_start(struct replay_rows *rows, const struct replay_world *world, struct replay_pairs *pairs,
 		      const struct replay_names *names, struct fault *fault)
 {
 	memset(rows, 0, sizeof *rows);
@@ -19,13 +21,12 @@ int replay_rows_start(struct replay_rows *rows, struct replay_world *world, cons
 	rows->sites = calloc(names->backtrace_count + 1, sizeof *rows->sites);
 	if (!rows->sites)
 		return fault_memory(fault);
-	progress_begin(world->progress, "writing", "events", world->events);
-	return replay_merge_start(&rows->merge, world, fault);
+	progress_begin(world->progress, "writing", "rows", pairs->allocations);
+	return 0;
 }
 
 void replay_rows_free(struct replay_rows *rows)
 {
-	replay_merge_free(&rows->merge);
 	free(rows->sites);
 	memset(rows, 0, sizeof *rows);
 }
@@ -99,31 +100,26 @@ static void add_to_sums(struct replay_rows *rows, const struct replay_row *row, 
 
 int replay_rows_next(struct replay_rows *rows, struct replay_row *row, struct fault *fault)
 {
+	const struct replay_entry *entry = &rows->pairs->spool.last;
+	int more = replay_spool_next(&rows->pairs->spool, fault);
 	const struct replay_end *end;
-	struct read_event *event;
-	uint32_t process;
-	int more;
 
-	do {
-		more = replay_merge_next(&rows->merge, &event, &process, fault);
-		if (more <= 0)
-			return more;
-	} while (event->kind != READ_ALLOC);
-	if (rows->next >= rows->pairs->allocations || event->stack >= rows->names->node_count || !rows->names->bt[event->stack])
-		return fault_set(fault, rows->world->processes[process].profile.directory, FAULT_NOWHERE, "changed while it was read");
-	end = &rows->pairs->ends[rows->next];
-	row->alloc = event->time;
+	if (more <= 0)
+		return more;
+	end = &rows->pairs->ends.ends[rows->next];
+	row->alloc = entry->time;
 	row->ended = replay_end_how(end);
 	row->dealloc = row->ended == REPLAY_LIVE ? 0 : replay_end_time(end);
-	row->bt = rows->names->bt[event->stack];
-	row->size = event->size;
-	row->address = event->address;
-	row->alloc_thread = event->thread;
+	row->bt = rows->names->bt[entry->stack];
+	row->size = entry->size;
+	row->address = entry->address;
+	row->alloc_thread = entry->thread;
 	row->dealloc_thread = end->thread;
-	row->process = process;
-	row->call = rows->names->call[event->stack] == REPLAY_SAME_CALL ? event->how : rows->names->call[event->stack];
-	row->weight = rows->world->processes[process].weight;
+	row->process = entry->process;
+	row->call = rows->names->call[entry->stack] == REPLAY_SAME_CALL ? entry->how : rows->names->call[entry->stack];
+	row->weight = rows->world->processes[entry->process].weight;
 	add_to_sums(rows, row, end);
-	rows->next++;
+	if (++rows->next % PROGRESS_ROWS == 0)
+		progress_add(rows->world->progress, PROGRESS_ROWS);
 	return 1;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The second way through the events: one row an allocation, in the order of time, with its end known; and the sums over rows:
- * per call site, per size and per lifetime.
+ * The second way: one row an allocation, in the order of time, with its end known; and the sums over rows: per call site, per size and
+ * per lifetime.
  */
 #ifndef REPLAY_ROWS_H
 #define REPLAY_ROWS_H
 
 #include "fault.h"
-#include "replay/merge.h"
 #include "replay/names.h"
 #include "replay/pair.h"
 #include "replay/world.h"
@@ -42,17 +41,16 @@ struct replay_class {
 
 struct replay_rows {
 	const struct replay_world *world;
-	const struct replay_pairs *pairs;
+	struct replay_pairs *pairs;
 	const struct replay_names *names;
-	struct replay_merge merge;
 	uint64_t next;		   /* number of the next allocation */
 	size_t next_tie;	   /* in pairs->peak_ties */
 	struct replay_site *sites; /* by bt - 1 */
 	struct replay_class sizes[REPLAY_SIZE_CLASSES], lifetimes[REPLAY_LIFETIME_CLASSES];
 };
 
-/* 0, or -1 with fault filled; to be freed in both cases. */
-int replay_rows_start(struct replay_rows *rows, struct replay_world *world, const struct replay_pairs *pairs,
+/* Takes the rows out of pairs->spool. 0, or -1 with fault filled; to be freed in both cases. */
+int replay_rows_start(struct replay_rows *rows, const struct replay_world *world, struct replay_pairs *pairs,
 		      const struct replay_names *names, struct fault *fault);
 void replay_rows_free(struct replay_rows *rows);
 
