@@ -27,9 +27,10 @@ struct read_event {
 	bool pool;	 /* in the domain of rheaper_report_* */
 };
 
-/* Told about the stack of each allocation: its frames are cursor->pcs, of which the cursor->keep outermost are the same as last time.
+/* Told about the stack of each allocation: its frames are cursor->pcs, of which the cursor->keep outermost are the same as last time, and may use
+ * cursor->numbers.
  * Returns the number to put into the event, or UINT32_MAX when memory is out. */
-typedef uint32_t read_stack_taker(void *context, const struct read_cursor *cursor, int64_t time);
+typedef uint32_t read_stack_taker(void *context, struct read_cursor *cursor, int64_t time);
 
 struct read_events {
 	const struct read_profile *profile;

@@ -70,8 +70,10 @@ static bool take_frame(struct read_cursor *cursor, const uint8_t **at)
 		pc = (cursor->pc & ~RH_PC_EXACT) | (value & 1 ? RH_PC_EXACT : 0);
 		slot = rh_pc_slot(pc);
 		cursor->dictionary[slot] = pc;
+		cursor->numbers[slot] = 0;
 		cursor->filled[slot / 64] |= UINT64_C(1) << slot % 64;
 	}
+	cursor->slots[cursor->depth] = (uint16_t)slot;
 	cursor->pcs[cursor->depth++] = pc;
 	return true;
 }

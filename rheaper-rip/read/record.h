@@ -23,7 +23,9 @@ struct read_cursor {
 	bool threaded;	  /* a THREAD record was seen */
 	uint64_t filled[(1 << RH_DICTIONARY_BITS) / 64];
 	uint64_t dictionary[1 << RH_DICTIONARY_BITS];
-	uint64_t pcs[READ_STACK_MAX]; /* outermost first, with RH_PC_EXACT where that holds */
+	uint32_t numbers[1 << RH_DICTIONARY_BITS]; /* the caller's, for each entry of the dictionary; 0 when that was filled anew */
+	uint64_t pcs[READ_STACK_MAX];		   /* outermost first, with RH_PC_EXACT where that holds */
+	uint16_t slots[READ_STACK_MAX];		   /* the dictionary's entries that they came from: may be another pc's by now */
 };
 
 struct read_record {

@@ -78,7 +78,7 @@ static int add_stream(struct replay_merge *merge, struct replay_world *world, ui
 	stream->process = number;
 	stream->way.stacks = &world->stacks;
 	stream->way.modules = &process->modules;
-	stream->way.cache = process->cache;
+	stream->way.cache = &process->cache;
 	stream->events.profile = &process->profile;
 	stream->events.stream = chunks;
 	stream->events.offset = process->offset;

@@ -80,7 +80,8 @@ static bool grow_frames(struct replay_stacks *stacks)
 bool replay_stacks_init(struct replay_stacks *stacks)
 {
 	memset(stacks, 0, sizeof *stacks);
-	if (!VECTOR_ROOM(stacks->nodes, stacks->node_capacity, stacks->node_count))
+	stacks->leaps = calloc((size_t)1 << REPLAY_LEAP_BITS, sizeof *stacks->leaps);
+	if (!stacks->leaps || !VECTOR_ROOM(stacks->nodes, stacks->node_capacity, stacks->node_count))
 		return false;
 	stacks->nodes[stacks->node_count++] = (struct replay_node){REPLAY_ROOT, 0};
 	return true;
@@ -92,6 +93,7 @@ void replay_stacks_free(struct replay_stacks *stacks)
 	free(stacks->frames);
 	free(stacks->edges);
 	free(stacks->frame_slots);
+	free(stacks->leaps);
 	memset(stacks, 0, sizeof *stacks);
 }
 
@@ -132,57 +134,137 @@ static inline uint32_t intern_node(struct replay_stacks *stacks, uint32_t parent
 	return (uint32_t)stacks->node_count++;
 }
 
-/* The frame of a pc in an epoch; narrows the epochs for which the way holds to those for which the answer does. */
+/* The slot of a pc; an empty one is to be filled. */
+static inline struct replay_meaning *slot_of(const struct replay_frame_cache *cache, uint64_t pc)
+{
+	size_t at = (pc * MULTIPLIER >> 32) & cache->mask;
+
+	while (cache->meanings[at].until_epoch && cache->meanings[at].pc != pc)
+		at = (at + 1) & cache->mask;
+	return &cache->meanings[at];
+}
+
+static bool grow_cache(struct replay_frame_cache *cache)
+{
+	struct replay_frame_cache grown = {.count = cache->count, .mask = grown_mask(cache->mask)};
+
+	grown.meanings = calloc(grown.mask + 1, sizeof *grown.meanings);
+	if (!grown.meanings)
+		return false;
+	for (size_t i = 0; cache->meanings && i <= cache->mask; i++)
+		if (cache->meanings[i].until_epoch)
+			*slot_of(&grown, cache->meanings[i].pc) = cache->meanings[i];
+	free(cache->meanings);
+	*cache = grown;
+	return true;
+}
+
+void replay_frame_cache_free(struct replay_frame_cache *cache)
+{
+	free(cache->meanings);
+	memset(cache, 0, sizeof *cache);
+}
+
+/* The frame of a pc in an epoch, UINT32_MAX when memory is out; narrows the epochs for which the way holds to those for which the answer
+ * does. */
 static uint32_t frame_at(struct replay_way *way, uint64_t pc, uint32_t epoch)
 {
-	size_t index = (pc * MULTIPLIER) >> (64 - REPLAY_CACHE_BITS);
-	struct replay_frame frame = {.pc = pc};
-	uint32_t until;
+	struct replay_frame_cache *cache = way->cache;
+	struct replay_meaning *meaning;
 
-	if (way->cache->entries[index].pc != pc || epoch >= way->cache->entries[index].until_epoch ||
-	    epoch < way->cache->entries[index].from_epoch) {
+	if (cache->count * 2 >= cache->mask && !grow_cache(cache))
+		return UINT32_MAX;
+	meaning = slot_of(cache, pc);
+	if (epoch >= meaning->until_epoch || epoch < meaning->from_epoch) {
 		/* A return address may lie behind the last instruction of its function, even of its module. */
 		uint64_t address = pc & RH_PC_EXACT ? pc & ~RH_PC_EXACT : pc - 1;
-		uint32_t number;
+		struct replay_frame frame = {.pc = pc};
+		uint32_t until, number;
 
 		frame.module = replay_modules_at(way->modules, address, epoch, &until);
 		number = intern_frame(way->stacks, &frame);
 		if (number == UINT32_MAX)
 			return number;
-		way->cache->entries[index].pc = pc;
-		way->cache->entries[index].frame = number;
-		way->cache->entries[index].from_epoch = epoch;
-		way->cache->entries[index].until_epoch = until;
+		cache->count += !meaning->until_epoch;
+		*meaning = (struct replay_meaning){pc, number, epoch, until};
 	}
-	if (way->cache->entries[index].from_epoch > way->from_epoch)
-		way->from_epoch = way->cache->entries[index].from_epoch;
-	if (way->cache->entries[index].until_epoch < way->until_epoch)
-		way->until_epoch = way->cache->entries[index].until_epoch;
-	return way->cache->entries[index].frame;
+	if (meaning->from_epoch > way->from_epoch)
+		way->from_epoch = meaning->from_epoch;
+	if (meaning->until_epoch < way->until_epoch)
+		way->until_epoch = meaning->until_epoch;
+	return meaning->frame;
 }
 
-uint32_t replay_stack_take(void *context, const struct read_cursor *cursor, int64_t time)
+/* The numbers of the frames from `from` on. false when memory is out. */
+static inline bool number_frames(struct replay_way *way, struct read_cursor *cursor, uint32_t from, uint32_t epoch)
+{
+	for (uint32_t i = from; i < cursor->depth; i++) {
+		uint32_t *number = &cursor->numbers[cursor->slots[i]];
+		bool listed = cursor->dictionary[cursor->slots[i]] == cursor->pcs[i];
+
+		if (listed && *number) {
+			way->frames[i] = *number - 1;
+			continue;
+		}
+		way->frames[i] = frame_at(way, cursor->pcs[i], epoch);
+		if (way->frames[i] == UINT32_MAX)
+			return false;
+		if (listed)
+			*number = way->frames[i] + 1;
+	}
+	return true;
+}
+
+/* Whether `node` is where the frames [from, depth) on the node `base` lead; then the way's nodes are filled in. The nodes of a stack were
+ * mostly made at once and lie side by side, so that this costs one miss of the cache where finding each by its edge costs many. */
+static inline bool leads_to(struct replay_way *way, uint32_t base, uint32_t from, uint32_t depth, uint32_t node)
+{
+	const struct replay_node *nodes = way->stacks->nodes;
+
+	for (uint32_t i = depth; i-- > from; node = nodes[node].parent) {
+		if (node == REPLAY_ROOT || nodes[node].frame != way->frames[i])
+			return false;
+		way->nodes[i] = node;
+	}
+	return node == base;
+}
+
+uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t time)
 {
 	struct replay_way *way = context;
 	uint32_t epoch = replay_modules_epoch(way->modules, time, &way->epoch_hint);
-	uint32_t kept = cursor->keep < way->depth ? cursor->keep : way->depth, node;
+	uint32_t kept = cursor->keep < way->depth ? cursor->keep : way->depth, node, *leap = NULL;
 
 	/* After a change of the modules under it, the same pc may mean another function. */
-	if (epoch < way->from_epoch || epoch >= way->until_epoch)
+	if (epoch < way->from_epoch || epoch >= way->until_epoch) {
 		kept = 0;
-	if (!kept) {
 		way->from_epoch = 0;
 		way->until_epoch = UINT32_MAX;
+		memset(cursor->numbers, 0, sizeof cursor->numbers);
 	}
 	node = kept ? way->nodes[kept - 1] : REPLAY_ROOT;
-	for (uint32_t i = kept; i < cursor->depth; i++) {
-		uint32_t frame = frame_at(way, cursor->pcs[i], epoch);
+	way->depth = kept;
+	if (!number_frames(way, cursor, kept, epoch))
+		return UINT32_MAX;
+	if (cursor->depth - kept > 1) {
+		uint64_t sum = node;
 
-		node = frame == UINT32_MAX ? UINT32_MAX : intern_node(way->stacks, node, frame);
+		for (uint32_t i = kept; i < cursor->depth; i++)
+			sum = hash(sum, way->frames[i]);
+		leap = &way->stacks->leaps[sum >> (64 - REPLAY_LEAP_BITS)];
+		if (leads_to(way, node, kept, cursor->depth, *leap)) {
+			way->depth = cursor->depth;
+			return *leap;
+		}
+	}
+	for (uint32_t i = kept; i < cursor->depth; i++) {
+		node = intern_node(way->stacks, node, way->frames[i]);
 		if (node == UINT32_MAX)
 			return node;
 		way->nodes[i] = node;
 	}
+	if (leap)
+		*leap = node;
 	way->depth = cursor->depth;
 	return node;
 }

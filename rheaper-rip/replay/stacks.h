@@ -40,7 +40,10 @@ struct replay_stacks {
 	size_t edge_mask;
 	uint32_t *frame_slots; /* open addressing: number of a frame + 1; 0: free */
 	size_t frame_mask;
+	uint32_t *leaps; /* a cache: the node that several frames on a node led to, by a hash of them all */
 };
+
+#define REPLAY_LEAP_BITS 17
 
 bool replay_stacks_init(struct replay_stacks *stacks); /* false when memory is out; to be freed in both cases */
 void replay_stacks_free(struct replay_stacks *stacks);
@@ -51,20 +54,23 @@ struct replay_way {
 	const struct replay_process_modules *modules;
 	struct replay_frame_cache *cache; /* shared by the streams of a process */
 	uint32_t epoch_hint;
-	uint32_t from_epoch, until_epoch; /* the nodes below hold for these epochs */
+	uint32_t from_epoch, until_epoch; /* the nodes below, and the cursor's numbers (frames + 1), hold for these epochs */
 	uint32_t depth;
 	uint32_t nodes[READ_STACK_MAX];
+	uint32_t frames[READ_STACK_MAX];
 };
 
-#define REPLAY_CACHE_BITS 13
+/* What each pc of a process last meant: open addressing. Zeroed: empty. */
 struct replay_frame_cache {
-	struct {
+	struct replay_meaning {
 		uint64_t pc;
-		uint32_t frame, from_epoch, until_epoch; /* empty while until_epoch is 0 */
-	} entries[1 << REPLAY_CACHE_BITS];
+		uint32_t frame, from_epoch, until_epoch; /* an empty slot while until_epoch is 0 */
+	} *meanings;
+	size_t count, mask;
 };
+void replay_frame_cache_free(struct replay_frame_cache *cache);
 
 /* A read_stack_taker (read/events.h): context is a struct replay_way. */
-uint32_t replay_stack_take(void *context, const struct read_cursor *cursor, int64_t time);
+uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t time);
 
 #endif

@@ -63,9 +63,6 @@ static int number(struct replay_world *world, struct fault *fault)
 		if (process->modules.count > REPLAY_NO_MODULE - 1 - (size_t)world->module_count)
 			return fault_set(fault, process->profile.directory, FAULT_NOWHERE, "too many modules");
 		world->module_count += (uint32_t)process->modules.count;
-		process->cache = calloc(1, sizeof *process->cache);
-		if (!process->cache)
-			return fault_memory(fault);
 	}
 	return 0;
 }
@@ -107,7 +104,7 @@ void replay_world_close(struct replay_world *world)
 	for (size_t i = 0; i < world->count; i++) {
 		replay_modules_free(&world->processes[i].modules);
 		read_profile_close(&world->processes[i].profile);
-		free(world->processes[i].cache);
+		replay_frame_cache_free(&world->processes[i].cache);
 	}
 	free(world->processes);
 	replay_stacks_free(&world->stacks);

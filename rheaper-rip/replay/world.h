@@ -25,7 +25,7 @@ struct replay_process {
 	const struct replay_process *parent; /* if its profile is one of those given, else NULL */
 	double weight;			     /* how many allocations one that was recorded stands for */
 	struct replay_process_modules modules;
-	struct replay_frame_cache *cache;
+	struct replay_frame_cache cache;
 };
 
 struct replay_world {

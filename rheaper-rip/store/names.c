@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "store/source.h"
 #include "store/tables.h"
 
 #include <stdlib.h>
@@ -64,30 +65,71 @@ static int put_locations(struct store *store, const struct replay_world *world, 
 	return result;
 }
 
-static int put_stacks(struct store *store, const struct replay_world *world, const struct replay_names *names)
+static int put_stacks(struct store *store, const struct replay_names *names)
 {
-	sqlite3_stmt *frames = store_prepare(store, "INSERT INTO frames VALUES(?, ?, ?)");
-	sqlite3_stmt *stacks = store_prepare(store, "INSERT INTO stacks VALUES(?, ?)");
-	int result = frames && stacks ? 0 : -1;
+	sqlite3_stmt *statement = store_prepare(store, "INSERT INTO stacks VALUES(?, ?)");
+	int result = 0;
 
-	for (size_t i = 0; i < names->backtrace_count && !result; i++) {
-		const struct replay_backtrace *backtrace = &names->backtraces[i];
-		int64_t number = 0;
-
-		result = store_put(store, stacks, "ii", (int64_t)i + 1, (int64_t)backtrace->user_frame);
-		for (uint32_t node = backtrace->node; node != REPLAY_ROOT && !result; node = world->stacks.nodes[node].parent) {
-			uint32_t frame = world->stacks.nodes[node].frame;
-
-			for (size_t k = names->first_location[frame]; k < names->first_location[frame + 1] && !result; k++)
-				result = store_put(store, frames, "iii", (int64_t)i + 1, number++, (int64_t)k + 1);
-		}
-	}
-	sqlite3_finalize(frames);
-	sqlite3_finalize(stacks);
+	for (size_t i = 0; i < names->backtrace_count && !result; i++)
+		result = store_put(store, statement, "ii", (int64_t)i + 1, (int64_t)names->backtraces[i].user_frame);
+	sqlite3_finalize(statement);
 	return result;
+}
+
+/* On the way through all frames of all backtraces. */
+struct walk {
+	const struct replay_node *nodes;
+	const struct replay_names *names;
+	size_t backtrace;     /* bt */
+	uint32_t node;	      /* of which the locations up to `end` come next */
+	size_t location, end; /* number of the present one + 1 */
+	int64_t number;
+};
+
+static int next_frame(void *context)
+{
+	struct walk *walk = context;
+
+	walk->number++;
+	while (walk->location == walk->end) {
+		uint32_t frame;
+
+		while (walk->node == REPLAY_ROOT) {
+			if (walk->backtrace == walk->names->backtrace_count)
+				return 0;
+			walk->node = walk->names->backtraces[walk->backtrace++].node;
+			walk->number = 0;
+		}
+		frame = walk->nodes[walk->node].frame;
+		walk->location = walk->names->first_location[frame];
+		walk->end = walk->names->first_location[frame + 1];
+		walk->node = walk->nodes[walk->node].parent;
+	}
+	walk->location++;
+	return 1;
+}
+
+static void give_frame(void *context, sqlite3_context *result, int number)
+{
+	const struct walk *walk = context;
+
+	sqlite3_result_int64(result, number == 0   ? (sqlite3_int64)walk->backtrace
+				     : number == 1 ? walk->number
+						   : (sqlite3_int64)walk->location);
+}
+
+static int put_frames(struct store *store, const struct replay_world *world, const struct replay_names *names)
+{
+	struct walk walk = {.nodes = world->stacks.nodes, .names = names, .node = REPLAY_ROOT};
+	struct store_source source = {"bt, frame_no, location", next_frame, give_frame, &walk};
+
+	return store_fill(store, "frames", &source);
 }
 
 int store_names(struct store *store, const struct replay_world *world, const struct replay_names *names)
 {
-	return put_modules(store, world, names) || put_locations(store, world, names) || put_stacks(store, world, names) ? -1 : 0;
+	return put_modules(store, world, names) || put_locations(store, world, names) || put_stacks(store, names) ||
+		       put_frames(store, world, names)
+		   ? -1
+		   : 0;
 }

@@ -24,7 +24,7 @@
 #define CLASSES 20 /* of sizes, by powers of two */
 #define LEVELS 5   /* of eight branches in the tree of stacks, the innermost calls */
 #define COMMON 4   /* frames that all stacks have */
-#define PLACES 20000
+#define PLACES 8000 /* pcs */
 
 struct block {
 	uint64_t address, size;
@@ -159,6 +159,16 @@ static size_t victim(void)
 	return live_count - 1 - (number >> 8) % within;
 }
 
+/* Mostly a neighbour, which has most frames in common; else a jump, and more often to some sites than to others. */
+static uint64_t next_site(uint64_t site, uint64_t sites, uint64_t choice)
+{
+	double share = (double)(choice >> 8 & 0xffffff) / 0x1000000;
+
+	if (choice % 100 < 95)
+		return (site ^ (choice >> 8 & (choice % 100 < 75 ? 7 : 63))) % sites;
+	return (uint64_t)((double)sites * share * share * share);
+}
+
 static void make_profile(const char *directory, unsigned process, uint64_t events, uint32_t threads, uint64_t sites, const char *file)
 {
 	struct maker_stream *streams[256], *stream;
@@ -196,8 +206,8 @@ static void make_profile(const char *directory, unsigned process, uint64_t event
 			continue;
 		}
 		choice >>= 8;
-		site ^= choice & (choice % 100 < 75 ? 7 : choice % 100 < 95 ? 63 : UINT64_MAX);
-		depth = stack_of(site %= sites, stack);
+		site = next_site(site, sites, choice);
+		depth = stack_of(site, stack);
 		choice >>= 24;
 		if (live_count && choice % 100 < 4) {
 			struct block old = live[at = victim()];
