@@ -133,10 +133,12 @@ RH_PRELOADED_FUNCTION size_t malloc_usable_size(void *block)
 
 /* ---- at the start ---- */
 
-/* Whether the program's malloc is ours: its own would come before. */
+/* Whether the program's malloc is ours: its own would come before. (Ours cannot be told by its address, which by that name is the program's.) */
 static bool is_first(void)
 {
-	return dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc;
+	Dl_info first, own;
+
+	return dladdr(dlsym(RTLD_DEFAULT, "malloc"), &first) && dladdr(&rh_next, &own) && first.dli_fbase == own.dli_fbase;
 }
 
 /* By now at the latest tracking is on, if it is to be: also a program that never allocates leaves a profile, which says so. */

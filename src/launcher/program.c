@@ -110,6 +110,8 @@ static bool is_one(const char *name, const char *const *list)
 /* The names that DT_NEEDED entries and symbol tables hold. */
 static bool names_are_fine(const char *path, Elf *elf, struct program_fault *fault)
 {
+	bool own_malloc = false; /* a sanitizer's, perhaps: then that is what to say */
+
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
 		GElf_Shdr header;
 		Elf_Data *data;
@@ -137,10 +139,11 @@ static bool names_are_fine(const char *path, Elf *elf, struct program_fault *fau
 			name = elf_strptr(elf, header.sh_link, symbol.st_name);
 			if (name && is_one(name, sanitizer_functions))
 				return refuse(fault, "Build it without -fsanitize.", "%s is built with a sanitizer (it defines %s)", path, name);
-			if (name && strcmp(name, "malloc") == 0)
-				return refuse(fault, RELINK, "%s defines malloc itself, which comes before that of a preloaded library", path);
+			own_malloc |= name && strcmp(name, "malloc") == 0;
 		}
 	}
+	if (own_malloc)
+		return refuse(fault, RELINK, "%s defines malloc itself, which comes before that of a preloaded library", path);
 	return true;
 }
 

@@ -52,7 +52,7 @@ def rheaper(test, *arguments, env=None, cwd=None, status=0, **more):
 def program(test, source, *flags, compiler=COMPILER, libs=()):
     """A program of this folder, without Rheaper."""
     return test.builder.get((source, flags, 'alone'), lambda output: [
-        *compiler, *BASE_FLAGS, '-I' + os.path.join(ROOT, 'plain'), *flags, '-o', output, os.path.join(ROOT, source), *libs, '-pthread', '-ldl'])
+        *compiler, *BASE_FLAGS, '-DPLAIN', *flags, '-o', output, os.path.join(ROOT, source), *libs, '-pthread', '-ldl'])
 
 
 def tallies(directory):
