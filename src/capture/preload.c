@@ -13,8 +13,6 @@
 #include "unwind/fallback.h"
 #include "unwind/unwind.h"
 
-#include <dlfcn.h>
-
 #include "backend/early.h"
 
 #define RH_PRELOADED_FUNCTION RH_KEEPS_FRAME __attribute__((visibility("default")))
@@ -133,18 +131,24 @@ RH_PRELOADED_FUNCTION size_t malloc_usable_size(void *block)
 
 /* ---- at the start ---- */
 
-/* Whether the program's malloc is ours: its own would come before. (Ours cannot be told by its address, which by that name is the program's.) */
+/* Whether the program's malloc is ours: its own would come before. Addresses do not tell (that of malloc may be a stub in the program), so it is called, while
+ * ours gives blocks of the arena. */
 static bool is_first(void)
 {
-	Dl_info first, own;
+	void *(*volatile allocate)(size_t) = malloc; /* volatile: not to be optimised away */
+	void (*volatile release)(void *) = free;
+	void *block = allocate(1);
+	bool first = rh_early_owns(block);
 
-	return dladdr(dlsym(RTLD_DEFAULT, "malloc"), &first) && dladdr(&rh_next, &own) && first.dli_fbase == own.dli_fbase;
+	release(block);
+	return first;
 }
 
 /* By now at the latest tracking is on, if it is to be: also a program that never allocates leaves a profile, which says so. */
 static __attribute__((constructor)) void begin(void)
 {
 	uintptr_t outer;
+	bool first;
 
 	if (!rh_next_ready())
 		return;
@@ -152,8 +156,9 @@ static __attribute__((constructor)) void begin(void)
 	rh_around_begin();
 	rh_next_set_apart();
 	rh_fallback_load();
+	first = is_first();
 	rh_next_put_back();
-	if (!is_first() && rh_start_reading() && rh_environment.enable && !rh_peer)
+	if (!first && rh_start_reading() && rh_environment.enable && !rh_peer)
 		rh_say("not recording: the program has a malloc of its own, which comes before Rheaper's", NULL);
 	else
 		rh_tracking();

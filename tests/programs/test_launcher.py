@@ -244,6 +244,14 @@ def a_program_with_a_malloc_of_its_own_is_told_that_nothing_is_recorded(test):
     true('what is said: %r' % done.err, 'malloc of its own' in done.err)
 
 
+@behaviour
+def a_program_at_a_fixed_address_that_takes_mallocs_address_is_recorded(test):
+    text = ('#include <stdlib.h>\nvoid *(*volatile allocate)(size_t) = malloc;\nint main(void) { return !allocate(7207); }\n')
+    done = rheaper(test, '-q', small(test, '-no-pie', '-fno-pie', text=text))
+    equal('what is said', done.err, '')
+    equal('rows', test.rip().count('size = 7207'), 1)
+
+
 # ---- switching ----
 
 @behaviour
@@ -263,7 +271,7 @@ def off_leaves_nothing_until_the_signal_comes(test):
 
 @behaviour
 def a_program_switches_the_preloaded_library_by_the_interface(test):
-    path = program(test, 'calls.c', *test.product.cflags, '-UPLAIN', '-rdynamic')
+    path = program(test, 'calls.c', *test.product.cflags, '-UPLAIN')
     equal('alone', run(test, path, 'by', 'itself').out, 'no Rheaper\n')
     for how in ([], ['--hooks']):
         work = test.mkdir('work%d' % len(how))
