@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose, _exit, _Exit, quick_exit, prctl, syscall and __cxa_atexit in a preloaded library, over the next definition of each.
+ * dlclose, _Fork, _exit, _Exit, quick_exit, prctl, syscall and __cxa_atexit in a preloaded library, over the next definition of each.
  */
 #include "config.h"
 
@@ -25,6 +25,7 @@ static int (*next_dlclose)(void *handle);
 static void (*next__exit)(int status);
 static void (*next__Exit)(int status);
 static void (*next_quick_exit)(int status);
+static pid_t (*next__Fork)(void);
 
 static int (*next_prctl)(int option, ...);
 static long (*next_syscall)(long number, ...);
@@ -37,6 +38,7 @@ void rh_around_begin(void)
 	FIND(_exit);
 	FIND(_Exit);
 	FIND(quick_exit);
+	FIND(_Fork);
 	FIND(prctl);
 	FIND(syscall);
 }
@@ -50,7 +52,8 @@ RH_AROUND int prctl(int option, ...)
 	RH_ARGUMENTS_AFTER(option, all);
 	rh_sandbox_prctl(option, (unsigned long)all.a);
 	if (!next_prctl)
-		FIND(prctl);
+		FIND(_Fork);
+	FIND(prctl);
 	return next_prctl(option, all.a, all.b, all.c, all.d);
 }
 
@@ -76,6 +79,16 @@ RH_AROUND int dlclose(void *handle)
 	result = next_dlclose(handle);
 	rh_modules_changed();
 	return result;
+}
+
+/* Async-signal-safe, so nothing is looked up here; glibc has it from 2.34 on, and who calls it has it. */
+RH_AROUND pid_t _Fork(void)
+{
+	pid_t child = next__Fork ? next__Fork() : (pid_t)rh_sys(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	if (child == 0)
+		rh_forked();
+	return child;
 }
 
 static void end(void)

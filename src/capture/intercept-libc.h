@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <wchar.h>
 
 #include "capture/intercept.h"
@@ -130,12 +131,24 @@ RH_INTERCEPT int rh_intercept_vasprintf(char **result, int flag, const char *for
 
 /* ---- lines ---- */
 
+/* Whether the C library's own calls go through us: only where it is part of the program, which then has no loader (getauxval(3): AT_BASE). Elsewhere
+ * nothing is noted: a getline that is left by a jump would leave its note behind. */
+RH_INTERCEPT bool rh_libc_is_wrapped(void)
+{
+#if defined(PIC)
+	return false;
+#else
+	return getauxval(AT_BASE) == 0;
+#endif
+}
+
 /* The C library's getdelim reallocates *line inside itself. It is given a block to begin with, as it would make one, so that what it did
  * is known from the pointer and the size afterwards: one row, or none when the block did not change. */
 RH_INTERCEPT ssize_t rh_intercept_getdelim(char **line, size_t *size, int delimiter, FILE *stream, enum rh_call call,
 					   ssize_t (*real)(char **, size_t *, int, FILE *))
 {
-	void *old, *outer;
+	struct rh_outer outer;
+	void *old;
 	size_t old_size;
 	uint64_t begin;
 	ssize_t length;
@@ -153,11 +166,15 @@ RH_INTERCEPT ssize_t rh_intercept_getdelim(char **line, size_t *size, int delimi
 	}
 	old = *line;
 	old_size = *size;
-	outer = rh_outer.buffer;
-	rh_outer.buffer = old;
+	outer = rh_outer;
+	if (rh_libc_is_wrapped()) {
+		rh_outer.buffer = old;
+		rh_outer.buffer_frame = (uintptr_t)__builtin_frame_address(0);
+	}
 	begin = rh_event_realloc_begin();
 	length = real(line, size, delimiter, stream);
-	rh_outer.buffer = outer;
+	rh_outer.buffer = outer.buffer;
+	rh_outer.buffer_frame = outer.buffer_frame;
 	caller = RH_CALLER();
 	if (created)
 		rh_event_alloc(*line, *size, call, &caller);

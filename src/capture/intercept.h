@@ -23,7 +23,8 @@
  * call's. Only static programs have such inner calls intercepted. This is one word of each thread's for each of two questions. */
 struct rh_outer {
 	uintptr_t frame; /* not 0: calls from deeper than this stack address belong to the outer call (rh_outer_begin) */
-	void *buffer;    /* a realloc of this block belongs to the getline or getdelim that runs */
+	void *buffer;    /* a realloc of this block, from deeper than buffer_frame, belongs to the getline or getdelim that runs */
+	uintptr_t buffer_frame;
 };
 extern _Thread_local struct rh_outer rh_outer __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -114,7 +115,8 @@ RH_TRACKED void *rh_tracked_realloc(void *old, size_t size, enum rh_call call, c
 
 	if (!old)
 		return rh_record(rh_backend_realloc(NULL, size), size, call, caller);
-	if (__builtin_expect(rh_outer.buffer == old, 0)) {
+	if (__builtin_expect(rh_outer.buffer == old, 0) &&
+	    rh_outer.buffer_frame - (uintptr_t)__builtin_frame_address(0) - 1 < RH_OUTER_REACH) {
 		block = rh_backend_realloc(old, size);
 		if (block)
 			rh_outer.buffer = block;

@@ -254,6 +254,26 @@ RH_WRAPPER int __wrap_dlclose(void *handle)
 	return result;
 }
 
+/* ---- children whose handlers nobody runs ---- */
+
+#if __GLIBC_PREREQ(2, 34)
+extern __typeof__(_Fork) RH_LIBC(_Fork);
+
+RH_WRAPPER pid_t __wrap__Fork(void)
+{
+	pid_t child = RH_LIBC(_Fork)();
+
+	if (child == 0)
+		rh_forked();
+	return child;
+}
+#else
+RH_WRAPPER pid_t __wrap__Fork(void) /* nobody calls it: there is none */
+{
+	return fork();
+}
+#endif
+
 /* ---- processes that end in a hurry ---- */
 
 extern _Noreturn __typeof__(_exit) RH_LIBC(_exit);

@@ -45,6 +45,9 @@ static struct {
 
 #define NAMES_BLOCK (64 * 1024)
 
+/* The smallest page there is. */
+#define PAGE 4096u
+
 static bool try_lock(void)
 {
 	return __atomic_exchange_n(&modules.lock, 1, __ATOMIC_ACQUIRE) == 0;
@@ -96,6 +99,19 @@ static bool grow(void)
 	return true;
 }
 
+/* Is [from, to) part of a segment that is mapped readable? */
+static bool is_loaded(const struct rh_module *module, const ElfW(Phdr) *segments, size_t count, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start = module->base + segments[i].p_vaddr;
+
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_R && from >= start && to >= from &&
+		    to <= start + segments[i].p_filesz)
+			return true;
+	}
+	return false;
+}
+
 /* The build id among a module's notes (ELF gABI, "Note Section"; binutils, NT_GNU_BUILD_ID). The notes are mapped: they lie in a PT_LOAD. */
 static void read_build_id(struct rh_module *module, const ElfW(Phdr) *segments, size_t count)
 {
@@ -106,7 +122,7 @@ static void read_build_id(struct rh_module *module, const ElfW(Phdr) *segments, 
 			continue;
 		p = (const char *)(module->base + segments[i].p_vaddr);
 		end = p + segments[i].p_memsz;
-		if ((uint64_t)p < module->start || (uint64_t)end > module->end || end < p)
+		if (!is_loaded(module, segments, count, (uint64_t)p, (uint64_t)end))
 			continue;
 		while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *note = (const void *)p;
@@ -284,8 +300,10 @@ static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 	if (!_dl_find_object || _dl_find_object((void *)pc, &found) != 0 || !found.dlfo_link_map)
 		return false;
 	header = found.dlfo_map_start;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)))
-		header = NULL; /* an odd first segment: do without the build id */
+	/* Only the first page is known to be mapped. Where it does not hold the program headers we do without the build id. */
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > PAGE ||
+	    header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
+		header = NULL;
 	entry = add(found.dlfo_link_map->l_addr, (uint64_t)found.dlfo_map_start, (uint64_t)found.dlfo_map_end,
 		    found.dlfo_link_map->l_name, found.dlfo_link_map,
 		    header ? (const void *)((const char *)header + header->e_phoff) : NULL, header ? header->e_phnum : 0);

@@ -96,7 +96,7 @@ static bool write_out(struct rh_tracker *tracker)
 
 	chunk->events = tracker->ring.events;
 	chunk->checksum = rh_checksum(tracker->ring.records, tracker->ring.length);
-	return rh_writer_append(&rh_session.writer, chunk, &tracker->log_inode, tracker->scratch);
+	return rh_writer_append(tracker->writer, chunk, &tracker->log_inode, tracker->scratch);
 }
 
 /* Signals wait: a handler that jumps out would leave a chunk between two states, and a descriptor behind. */
@@ -161,7 +161,7 @@ void rh_tracker_unload(struct rh_tracker *tracker, uint64_t start, uint64_t time
  * record must not be younger than the event. */
 static uint32_t prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
 {
-	uint32_t max = rh_session.config.max_stack_depth, depth;
+	uint32_t max = tracker->max_depth, depth;
 	uint64_t misses;
 	bool done;
 

@@ -102,7 +102,7 @@ static uint32_t own_serial(uint32_t number)
 static bool equip(struct rh_seat *seat, uint32_t number)
 {
 	uint32_t index = slot_index(seat);
-	struct rh_tracker *tracker = (struct rh_tracker *)(rh_session.trackers + index * rh_session.tracker_size);
+	struct rh_tracker *tracker = rh_tracker_at(index);
 	struct rh_slot *slot = rh_slab_slot(&rh_session.slab, index);
 	struct rh_ring *ring = &tracker->ring;
 
@@ -117,6 +117,8 @@ static bool equip(struct rh_seat *seat, uint32_t number)
 	ring->stack[1] = tracker->stacks + rh_session.config.max_stack_depth;
 	tracker->random = (rh_clock_now() ^ (uint64_t)(uintptr_t)tracker) | 1;
 	tracker->log_inode = 0;
+	tracker->max_depth = rh_session.config.max_stack_depth;
+	tracker->writer = rh_session.shared_writer;
 	slot->used = 1;
 	seat->tracker = tracker;
 	seat->session = number;
@@ -203,20 +205,30 @@ static struct rh_entry enter_shared(uint32_t number, uintptr_t here, bool gate_o
 	return entry;
 }
 
-/* The least that lies between a recording and one of a handler that interrupts it: on x86-64 the red zone, 128 bytes (psABI 3.2.2), the kernel's
- * struct rt_sigframe, 440, and the area of fxsave, 512; more on other machines. */
-#define SIGNAL_FRAME_MIN 1024
-
-/* Was the recording in this seat given up, by a jump out of a signal handler that had interrupted it? Its frame is gone then: we stand on the same
- * stack, where no handler's frame could be. On an alternate stack, or further in, it may still be under way. */
-static bool abandoned(const struct rh_seat *seat, uintptr_t here)
+/* Was the recording in this seat given up, by a jump out of a signal handler that had interrupted it? It was if no handler runs here: then nothing is
+ * interrupted. Whether one does, the stack tells: a walk through a handler crosses the frame that the signal interrupted. If the walk cannot be made
+ * to its end the recording may still be under way. */
+static __attribute__((noinline)) bool abandoned(void)
 {
-	const uintptr_t reach = 1 << 20;
-	stack_t stack;
+	static uint64_t pcs[4096]; /* guarded by taken; who finds it taken, does without */
+	static uint32_t taken;
+	const struct rh_frame from = RH_CALLER();
+	struct rh_walker walker = {0};
+	uint64_t all = UINT64_MAX, mask;
+	bool in_handler = true;
 
-	if (here + SIGNAL_FRAME_MIN <= seat->busy || here > seat->busy + reach)
-		return false;
-	return rh_sys_extra(SYS_sigaltstack, NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
+	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
+	if (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE) == 0) {
+		unsigned depth = rh_unwind(&walker, &from, pcs, sizeof pcs / sizeof *pcs);
+
+		in_handler = walker.truncated || depth == sizeof pcs / sizeof *pcs;
+		for (unsigned i = 0; i < depth && !in_handler; i++)
+			in_handler = pcs[i] & RH_PC_EXACT;
+		rh_walker_release(&walker);
+		__atomic_store_n(&taken, 0, __ATOMIC_RELEASE);
+	}
+	rh_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	return !in_handler;
 }
 
 static void forget_past(void)
@@ -265,7 +277,7 @@ static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, u
 		struct rh_seat *seat = self.seat[level];
 
 		if (seat && seat->busy) {
-			if (!abandoned(seat, here))
+			if (!abandoned())
 				continue;
 			give_up(seat, number);
 		}
@@ -305,6 +317,14 @@ void rh_seat_leave(struct rh_entry *entry)
 
 /* ---- for enable and disable ---- */
 
+bool rh_seats_busy_here(void)
+{
+	for (int level = 0; level < RH_LEVELS; level++)
+		if (self.seat[level] && self.seat[level]->busy)
+			return true;
+	return false;
+}
+
 uint32_t rh_thread_id(void)
 {
 	long id = rh_sys_extra(SYS_gettid);
@@ -326,7 +346,7 @@ void rh_seats_populate(uint32_t count)
 
 		if (i == count)
 			i = rh_session.private_seats; /* the shared ones come behind */
-		tracker = (struct rh_tracker *)(rh_session.trackers + i * rh_session.tracker_size);
+		tracker = rh_tracker_at(i);
 		if (!tracker->populated)
 			tracker->populated = rh_slab_populate(&rh_session.slab, i, rh_session.writer.directory, tracker->scratch);
 	}

@@ -43,6 +43,8 @@ struct rh_tracker {
 	uint32_t thread;          /* serial of the thread that the log was last told of */
 	uint32_t tid;             /* of that thread */
 	bool populated;           /* the slot has its disk blocks */
+	uint32_t max_depth;       /* of the session that this tracker belongs to, like writer: a recording may be interrupted by the next session's enable */
+	struct rh_writer *writer;
 	uint32_t level;
 	char scratch[RH_PATH_SCRATCH];
 	uint64_t stacks[];        /* ring.stack points here */
@@ -73,7 +75,9 @@ struct rh_session {
 	rheaper_config config;
 	char home[PATH_MAX];      /* the directory that the profile was made in, absolute */
 	char *trackers;           /* one per seat, tracker_size apart */
-	size_t tracker_size, trackers_size;
+	size_t tracker_size, trackers_count;
+	struct rh_writer *shared_writer; /* in front of them, in the same mapping: what they write with, also when a later session has begun */
+	size_t trackers_size;            /* of that mapping */
 };
 extern struct rh_session rh_session __attribute__((visibility("hidden")));
 
@@ -95,6 +99,11 @@ void rh_follow(void);
 /* Name of the front-end that this process is captured by, for the manifest. */
 extern const char *rh_frontend __attribute__((visibility("hidden")));
 
+static inline struct rh_tracker *rh_tracker_at(size_t index)
+{
+	return (struct rh_tracker *)(rh_session.trackers + index * rh_session.tracker_size);
+}
+
 /* A seat's tracker that a thread has entered. */
 struct rh_entry {
 	struct rh_seat *seat;
@@ -109,6 +118,12 @@ void rh_seat_leave(struct rh_entry *entry);
 
 /* Sets up seats [0, count) and the shared ones, once in the life of a process; a forked child gets new ones. False when memory is out. */
 bool rh_seats_prepare(uint32_t count, bool child);
+
+/* Whether this thread is inside a recording: then we are in a signal handler. */
+bool rh_seats_busy_here(void);
+
+/* In the child of a fork, as soon as that can be known. */
+void rh_forked(void);
 
 /* After the gate was closed: waits until no thread records, at most a second in all, and finishes the trackers of session `number`. False if some
  * thread is stuck inside a recording: then what it may still touch must stay mapped. */

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "process/floating.h"
 #include "process/path.h"
 #include "process/peer.h"
 #include "process/say.h"
@@ -37,6 +38,7 @@ static void toggle(int number)
 bool rh_start_reading(void)
 {
 	const char *bad, *value;
+	uint32_t held;
 
 	if (read_already)
 		return true;
@@ -45,7 +47,9 @@ bool rh_start_reading(void)
 	if (rh_peer)
 		return true; /* it reads the environment itself */
 	rh_say_begin();
+	held = rh_floating_hold();
 	bad = rh_environment_read(&rh_environment, &value);
+	rh_floating_release(held);
 	if (bad) {
 		rh_environment.enable = false;
 		rh_say("not recording: ", bad, "=", value, ": not a valid value", NULL);

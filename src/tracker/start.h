@@ -15,6 +15,9 @@ extern struct rh_environment rh_environment __attribute__((visibility("hidden"))
 /* Reads the environment, once in a process image; says a bad value on standard error. False then. */
 bool rh_start_reading(void);
 
+/* In the child of _Fork, whose handlers nobody runs (session.h). */
+void rh_forked(void);
+
 /* The process ends in order, by exit or _exit: noted in the profile. Events may still come. Also from a signal handler. */
 void rh_note_exit(void);
 

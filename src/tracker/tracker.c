@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "log/directory.h"
+#include "process/floating.h"
 #include "process/modules.h"
 #include "process/peer.h"
 #include "process/say.h"
@@ -49,24 +50,30 @@ _Static_assert(sizeof(union rh_gate) == RH_GATE_SIZE, "the gate is wiped as a pa
 
 /* ---- who may switch ---- */
 
-static int lock_gate(void)
+/* While a thread holds the lock its signals wait (mask: what they were): a handler that jumped out would leave it locked. */
+static int lock_gate(uint64_t *mask)
 {
 	uint32_t me = rh_sandboxed ? rh_thread_mark() : rh_thread_id();
+	uint64_t all = UINT64_MAX;
 
+	rh_sys_sigmask(SIG_BLOCK, &all, mask);
 	for (;;) {
 		uint32_t holder = 0;
 
 		if (__atomic_compare_exchange_n(&rh_gate.lock, &holder, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return 0;
-		if (holder == me)
+		if (holder == me) { /* in the handler of a signal that cannot wait: a fault in this very code */
+			rh_sys_sigmask(SIG_SETMASK, mask, NULL);
 			return RHEAPER_ERROR_BUSY;
+		}
 		rh_sys_sleep(20000);
 	}
 }
 
-static void unlock_gate(void)
+static void unlock_gate(const uint64_t *mask)
 {
 	__atomic_store_n(&rh_gate.lock, 0, __ATOMIC_RELEASE);
+	rh_sys_sigmask(SIG_SETMASK, mask, NULL);
 }
 
 /* Makes a closed gate visible to every running thread, so that each either is seen to be busy or sees it closed (membarrier(2)). Without that call, waits longer
@@ -77,19 +84,28 @@ static void barrier(void)
 		rh_sys_sleep(20000000);
 }
 
-static void close_gate_in_child(void)
-{
-	memset(&rh_gate, 0, sizeof rh_gate);
-}
-
 static void unmap_trackers(void)
 {
 	if (!rh_session.trackers)
 		return;
-	for (size_t at = 0; at < rh_session.trackers_size; at += rh_session.tracker_size)
-		rh_walker_release(&((struct rh_tracker *)(rh_session.trackers + at))->walker);
-	munmap(rh_session.trackers, rh_session.trackers_size);
+	for (size_t i = 0; i < rh_session.trackers_count; i++)
+		rh_walker_release(&rh_tracker_at(i)->walker);
+	munmap(rh_session.shared_writer, rh_session.trackers_size);
 	rh_session.trackers = NULL;
+}
+
+void rh_forked(void)
+{
+	/* A signal handler forked, and the recording that it interrupted goes on here too: let it write into memory of this process's own. */
+	if (rh_session.slab.slab && rh_seats_busy_here())
+		mmap(rh_session.slab.slab, rh_session.slab.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		     0);
+}
+
+static void forked(void)
+{
+	memset(&rh_gate, 0, sizeof rh_gate); /* as the kernel has done already, from 4.14 on */
+	rh_forked();
 }
 
 /* The first time in a process: the gate is made to close itself in children. In a forked child the page reads zeros, so this runs again there. */
@@ -103,18 +119,18 @@ static bool come_alive(bool *is_child)
 	*is_child = child;
 	if (child) {
 		rh_writer_end(&rh_session.writer);
-		rh_slab_unmap(&rh_session.slab);
-		unmap_trackers();
+		if (!rh_seats_busy_here()) {
+			rh_slab_unmap(&rh_session.slab);
+			unmap_trackers();
+		}
+		rh_session.slab.slab = NULL;
+		rh_session.trackers = NULL;
 	}
 	if (!rh_seats_prepare(0, child))
 		return false;
-	if (madvise(&rh_gate, sizeof rh_gate, MADV_WIPEONFORK) != 0) {
-		static bool registered; /* a kernel before 4.14: at least fork(3) tells */
-
-		if (!registered && pthread_atfork(NULL, NULL, close_gate_in_child) != 0)
-			return false;
-		registered = true;
-	}
+	if (!child) /* registrations are inherited; without this one, for want of memory, only what rh_forked is about is amiss */
+		pthread_atfork(NULL, NULL, forked);
+	madvise(&rh_gate, sizeof rh_gate, MADV_WIPEONFORK);
 	rh_sys(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	rh_gate.alive = 1;
 	return true;
@@ -156,14 +172,19 @@ static uint32_t slot_size(const rheaper_config *config)
 
 static bool map_trackers(const rheaper_config *config)
 {
-	size_t size = sizeof(struct rh_tracker) + 2 * sizeof(uint64_t) * config->max_stack_depth;
-	void *memory;
+	const size_t size = sizeof(struct rh_tracker) + 2 * sizeof(uint64_t) * config->max_stack_depth;
+	const size_t writer_size = (sizeof(struct rh_writer) + 63) & ~(size_t)63;
+	char *memory;
 
 	rh_session.tracker_size = (size + 63) & ~(size_t)63;
-	rh_session.trackers_size = rh_session.tracker_size * (config->max_trackers + RH_SHARED_SEATS);
+	rh_session.trackers_count = config->max_trackers + RH_SHARED_SEATS;
+	rh_session.trackers_size = writer_size + rh_session.tracker_size * rh_session.trackers_count;
 	memory = mmap(NULL, rh_session.trackers_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	rh_session.trackers = memory == MAP_FAILED ? NULL : memory;
-	return memory != MAP_FAILED;
+	if (memory == MAP_FAILED)
+		return false;
+	rh_session.shared_writer = (struct rh_writer *)memory;
+	rh_session.trackers = memory + writer_size;
+	return true;
 }
 
 /* Fills in the session and its files; on an error nothing of them is left. */
@@ -209,6 +230,7 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	strcpy(rh_session.home, directory);
 	strrchr(rh_session.home, '/')[rh_session.home == strrchr(rh_session.home, '/')] = '\0'; /* "/" stays */
 	rh_writer_begin(&rh_session.writer);
+	*rh_session.shared_writer = rh_session.writer;
 	if (path)
 		strcpy(path, directory);
 	return 0;
@@ -232,7 +254,8 @@ static void say_modules(uint32_t number)
 
 void rh_prepare_for_sandbox(bool strict)
 {
-	int error = lock_gate();
+	uint64_t mask;
+	int error = lock_gate(&mask);
 	uint32_t undecided = RH_GATE_UNDECIDED;
 
 	__atomic_compare_exchange_n(&rh_gate.session, &undecided, RH_GATE_OFF, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -244,26 +267,25 @@ void rh_prepare_for_sandbox(bool strict)
 		rh_seats_populate(SANDBOX_SEATS);
 	}
 	if (!error)
-		unlock_gate();
+		unlock_gate(&mask);
 }
 
-static int enable(const rheaper_config *given, bool followed, char *path, size_t path_size)
+static __attribute__((noinline)) int enable_held(const rheaper_config *given, bool followed, char *path, size_t path_size)
 {
 	rheaper_config config;
 	static bool had_modules;
-	uint64_t mine = UINT64_C(1) << (SIGXFSZ - 1), before, pending = 0;
+	uint64_t mine = UINT64_C(1) << (SIGXFSZ - 1), mask, pending = 0;
 	bool child = false;
 	int saved = errno, error = read_config(given, &config);
 
 	if (!error && rh_sandboxed)
 		error = RHEAPER_ERROR_SANDBOX;
 	if (!error)
-		error = lock_gate();
+		error = lock_gate(&mask);
 	if (error) {
 		errno = saved;
 		return error;
 	}
-	rh_sys_sigmask(SIG_BLOCK, &mine, &before);
 	rh_sys_extra(SYS_rt_sigpending, &pending, sizeof pending);
 	if (__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) > RH_GATE_OFF)
 		error = RHEAPER_ERROR_ALREADY_ENABLED;
@@ -290,9 +312,17 @@ static int enable(const rheaper_config *given, bool followed, char *path, size_t
 
 		rh_sys_extra(SYS_rt_sigtimedwait, &mine, NULL, &at_once, sizeof mine); /* RLIMIT_FSIZE's signal, if it came */
 	}
-	rh_sys_sigmask(SIG_SETMASK, &before, NULL);
-	unlock_gate();
+	unlock_gate(&mask);
 	errno = saved;
+	return error;
+}
+
+static int enable(const rheaper_config *given, bool followed, char *path, size_t path_size)
+{
+	uint32_t held = rh_floating_hold();
+	int error = enable_held(given, followed, path, path_size);
+
+	rh_floating_release(held);
 	return error;
 }
 
@@ -323,10 +353,11 @@ int rheaper_disable_tracking(void)
 {
 	int saved = errno, error;
 	uint32_t number;
+	uint64_t mask;
 
 	if (!rh_tracking() && rh_peer)
 		return rh_peer->disable_tracking();
-	error = lock_gate();
+	error = lock_gate(&mask);
 	if (error)
 		goto out;
 	number = rh_gate.session;
@@ -360,7 +391,7 @@ int rheaper_disable_tracking(void)
 	} else {
 		error = RHEAPER_ERROR_NOT_ENABLED;
 	}
-	unlock_gate();
+	unlock_gate(&mask);
 out:
 	errno = saved;
 	return error;

@@ -84,6 +84,10 @@ void rh_note_exit(void)
 		++*recorded_exits;
 }
 
+void rh_forked(void)
+{
+}
+
 void rh_sandbox_prctl(int option, unsigned long mode)
 {
 	if (option == PR_SET_SECCOMP && mode != 0)
