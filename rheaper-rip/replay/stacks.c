@@ -195,22 +195,30 @@ static uint32_t frame_at(struct replay_way *way, uint64_t pc, uint32_t epoch)
 	return meaning->frame;
 }
 
-/* The numbers of the frames from `from` on. false when memory is out. */
+/* The number of the cursor's frame at `at`, UINT32_MAX when memory is out. */
+static inline uint32_t number_of(struct replay_way *way, struct read_cursor *cursor, uint32_t at, uint32_t epoch)
+{
+	uint32_t *number = &cursor->numbers[cursor->slots[at]], frame;
+
+	if (cursor->dictionary[cursor->slots[at]] != cursor->pcs[at]) /* that entry is another's by now */
+		return frame_at(way, cursor->pcs[at], epoch);
+	if (*number)
+		return *number - 1;
+	frame = frame_at(way, cursor->pcs[at], epoch);
+	*number = frame + 1;
+	return frame;
+}
+
+/* Numbers and sums of the frames from `from` on. false when memory is out. */
 static inline bool number_frames(struct replay_way *way, struct read_cursor *cursor, uint32_t from, uint32_t epoch)
 {
-	for (uint32_t i = from; i < cursor->depth; i++) {
-		uint32_t *number = &cursor->numbers[cursor->slots[i]];
-		bool listed = cursor->dictionary[cursor->slots[i]] == cursor->pcs[i];
+	uint64_t sum = from ? way->sums[from - 1] : 0;
 
-		if (listed && *number) {
-			way->frames[i] = *number - 1;
-			continue;
-		}
-		way->frames[i] = frame_at(way, cursor->pcs[i], epoch);
+	for (uint32_t i = from; i < cursor->depth; i++) {
+		way->frames[i] = number_of(way, cursor, i, epoch);
 		if (way->frames[i] == UINT32_MAX)
 			return false;
-		if (listed)
-			*number = way->frames[i] + 1;
+		way->sums[i] = sum = hash(sum, way->frames[i]);
 	}
 	return true;
 }
@@ -233,7 +241,7 @@ uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t ti
 {
 	struct replay_way *way = context;
 	uint32_t epoch = replay_modules_epoch(way->modules, time, &way->epoch_hint);
-	uint32_t kept = cursor->keep < way->depth ? cursor->keep : way->depth, node, *leap = NULL;
+	uint32_t kept = cursor->keep < way->depth ? cursor->keep : way->depth, node, *leap;
 
 	/* After a change of the modules under it, the same pc may mean another function. */
 	if (epoch < way->from_epoch || epoch >= way->until_epoch) {
@@ -246,25 +254,18 @@ uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t ti
 	way->depth = kept;
 	if (!number_frames(way, cursor, kept, epoch))
 		return UINT32_MAX;
-	if (cursor->depth - kept > 1) {
-		uint64_t sum = node;
-
-		for (uint32_t i = kept; i < cursor->depth; i++)
-			sum = hash(sum, way->frames[i]);
-		leap = &way->stacks->leaps[sum >> (64 - REPLAY_LEAP_BITS)];
-		if (leads_to(way, node, kept, cursor->depth, *leap)) {
-			way->depth = cursor->depth;
-			return *leap;
-		}
-	}
+	if (kept == cursor->depth)
+		return node;
+	leap = &way->stacks->leaps[way->sums[cursor->depth - 1] >> (64 - REPLAY_LEAP_BITS)];
+	way->depth = cursor->depth;
+	if (leads_to(way, node, kept, cursor->depth, *leap))
+		return *leap;
 	for (uint32_t i = kept; i < cursor->depth; i++) {
 		node = intern_node(way->stacks, node, way->frames[i]);
 		if (node == UINT32_MAX)
 			return node;
 		way->nodes[i] = node;
 	}
-	if (leap)
-		*leap = node;
-	way->depth = cursor->depth;
+	*leap = node;
 	return node;
 }

@@ -40,7 +40,7 @@ struct replay_stacks {
 	size_t edge_mask;
 	uint32_t *frame_slots; /* open addressing: number of a frame + 1; 0: free */
 	size_t frame_mask;
-	uint32_t *leaps; /* a cache: the node that several frames on a node led to, by a hash of them all */
+	uint32_t *leaps; /* a cache: the node of a whole stack, by a hash of its frames */
 };
 
 #define REPLAY_LEAP_BITS 17
@@ -58,6 +58,7 @@ struct replay_way {
 	uint32_t depth;
 	uint32_t nodes[READ_STACK_MAX];
 	uint32_t frames[READ_STACK_MAX];
+	uint64_t sums[READ_STACK_MAX]; /* a hash of all frames up to here */
 };
 
 /* What each pc of a process last meant: open addressing. Zeroed: empty. */

@@ -82,7 +82,10 @@ int store_allocations(struct store *store, struct replay_rows *rows)
 {
 	struct filling filling = {.store = store, .rows = rows};
 	struct store_source source = {
-	    "alloc_after, dealloc_after, bt, size, addr, alloc_thread, dealloc_thread, process, call, ended, weight", next, column, &filling};
+	    "alloc_after, dealloc_after, bt, size, addr, alloc_thread, dealloc_thread, process, call, ended, weight", NULL, next, column,
+	    &filling};
 
+	if (rows->world->count == 1 && !rows->world->sampled)
+		source.select = "alloc_after, dealloc_after, bt, size, addr, alloc_thread, dealloc_thread, 1, call, ended, 1";
 	return store_fill(store, "allocations", &source);
 }

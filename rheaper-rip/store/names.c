@@ -121,7 +121,7 @@ static void give_frame(void *context, sqlite3_context *result, int number)
 static int put_frames(struct store *store, const struct replay_world *world, const struct replay_names *names)
 {
 	struct walk walk = {.nodes = world->stacks.nodes, .names = names, .node = REPLAY_ROOT};
-	struct store_source source = {"bt, frame_no, location", next_frame, give_frame, &walk};
+	struct store_source source = {"bt, frame_no, location", NULL, next_frame, give_frame, &walk};
 
 	return store_fill(store, "frames", &source);
 }

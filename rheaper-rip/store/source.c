@@ -123,13 +123,18 @@ static const sqlite3_module module = {.xCreate = connect,
 
 int store_fill(struct store *store, const char *table, const struct store_source *source)
 {
-	char insert[128];
+	char *insert;
+	int result;
 
-	snprintf(insert, sizeof insert, "INSERT INTO main.%s SELECT * FROM temp.source", table);
+	if (asprintf(&insert, "INSERT INTO main.%s SELECT %s FROM temp.source", table, source->select ? source->select : "*") < 0)
+		return fault_memory(store->fault);
 	if (sqlite3_create_module(store->db, "rheaper_source", &module, (void *)source) != SQLITE_OK)
-		return store_failed(store);
-	return store_run(store, "CREATE VIRTUAL TABLE temp.source USING rheaper_source") || store_run(store, insert) ||
-		       store_run(store, "DROP TABLE temp.source")
-		   ? -1
-		   : 0;
+		result = store_failed(store);
+	else
+		result = store_run(store, "CREATE VIRTUAL TABLE temp.source USING rheaper_source") || store_run(store, insert) ||
+				 store_run(store, "DROP TABLE temp.source")
+			     ? -1
+			     : 0;
+	free(insert);
+	return result;
 }
