@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who really allocates: the allocator that the program was linked with.
+ * Who really allocates: the allocator that the program was linked with, or its own rheaper_backend (rheaper.h).
  *
- * The shared library is linked without --wrap, so the plain names are the program's own allocator. The objects of the archive take part in
- * the program's link, where --wrap turns the plain names into ours and gives __real_NAME for the allocator's. A program that links the
- * archive without the wrap flags has no __real_NAME: then the plain names are the allocator's again. That plain name is also what pulls
- * wrap.o, and so the allocator itself, into a static program.
+ * Which of the two is the linker's choice, not ours: everything here calls through the one object rheaper_backend. linked.c defines it with the
+ * allocator that the program was linked with; a program's definition is taken in its place, by the linker over the one in the archive, by the
+ * loader over the one in the shared library. The pointers are relocated and then read-only, so no call has to ask, however early it comes.
  *
  * The preload library is called malloc itself, so it has the next definition of each (RH_BACKEND_NEXT, backend/next.h); the library of
  * malloc hooks stands behind the C library's malloc and calls that by its inner names (RH_BACKEND_LIBC, backend/libc.h). Both are said on
  * the command line.
- *
- * RH_BACKEND_WRAPPED, defined before this header is included: this object belongs to a program with the wrap flags, so that __real_NAME
- * exists. As a strong reference it fetches the allocator from libc.a, which a weak one does not.
  *
  * Contracts, errno and thread safety are those of malloc(3), posix_memalign(3) and malloc_usable_size(3).
  */
@@ -22,30 +18,17 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "backend/posix.h"
+
 #if defined(RH_BACKEND_NEXT)
 #include "backend/next.h"
 #define RH_BACKEND_CALL(name, ...) rh_next.name(__VA_ARGS__)
 #elif defined(RH_BACKEND_LIBC)
 #include "backend/libc.h"
 #define RH_BACKEND_CALL(name, ...) rh_libc_##name(__VA_ARGS__)
-#elif defined(PIC)
-#define RH_BACKEND_CALL(name, ...) name(__VA_ARGS__)
-#elif defined(RH_BACKEND_WRAPPED)
-#define RH_BACKEND_CALL(name, ...) __real_##name(__VA_ARGS__)
-#define RH_BACKEND_REFERENCE
 #else
-#define RH_BACKEND_CALL(name, ...) (__real_##name ? __real_##name(__VA_ARGS__) : name(__VA_ARGS__))
-#define RH_BACKEND_REFERENCE __attribute__((weak))
-#endif
-
-#if defined(RH_BACKEND_REFERENCE)
-extern __typeof__(malloc) __real_malloc RH_BACKEND_REFERENCE;
-extern __typeof__(calloc) __real_calloc RH_BACKEND_REFERENCE;
-extern __typeof__(realloc) __real_realloc RH_BACKEND_REFERENCE;
-extern __typeof__(free) __real_free RH_BACKEND_REFERENCE;
-extern __typeof__(memalign) __real_memalign RH_BACKEND_REFERENCE;
-extern __typeof__(aligned_alloc) __real_aligned_alloc RH_BACKEND_REFERENCE;
-extern __typeof__(malloc_usable_size) __real_malloc_usable_size RH_BACKEND_REFERENCE;
+#include "backend/linked.h"
+#define RH_BACKEND_CALL(name, ...) rheaper_backend.name(__VA_ARGS__)
 #endif
 
 static inline void *rh_backend_malloc(size_t size)
@@ -76,12 +59,31 @@ static inline void *rh_backend_memalign(size_t alignment, size_t size)
 /* Apart from memalign, because what counts as a valid alignment differs between allocators and their versions. */
 static inline void *rh_backend_aligned_alloc(size_t alignment, size_t size)
 {
+#if defined(RH_BACKEND_NEXT) || defined(RH_BACKEND_LIBC)
 	return RH_BACKEND_CALL(aligned_alloc, alignment, size);
+#else
+	return rh_backend_is_own() ? rh_own_aligned_alloc(alignment, size) : RH_LINKED(aligned_alloc)(alignment, size);
+#endif
+}
+
+static inline int rh_backend_posix_memalign(void **result, size_t alignment, size_t size)
+{
+#if defined(RH_BACKEND_NEXT)
+	return rh_next.posix_memalign(result, alignment, size);
+#elif defined(RH_BACKEND_LIBC)
+	return rh_posix_by(rh_libc_memalign, result, alignment, size);
+#else
+	return rh_backend_is_own() ? rh_posix_by(rheaper_backend.memalign, result, alignment, size) : RH_LINKED(posix_memalign)(result, alignment, size);
+#endif
 }
 
 static inline size_t rh_backend_usable_size(void *block)
 {
+#if defined(RH_BACKEND_NEXT) || defined(RH_BACKEND_LIBC)
 	return RH_BACKEND_CALL(malloc_usable_size, block);
+#else
+	return rheaper_backend.usable_size(block);
+#endif
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backend/early.h"
+#include "backend/posix.h"
 #include "tracker/tracker.h"
 
 struct rh_next rh_next;
@@ -107,17 +108,20 @@ void rh_next_put_back(void)
 
 /* ---- an allocator that does not define all there is ---- */
 
-static int (*next_posix_memalign)(void **result, size_t alignment, size_t size);
-
 static void *memalign_by_posix(size_t alignment, size_t size)
 {
 	void *block = NULL;
-	int error = next_posix_memalign(&block, alignment < sizeof(void *) ? sizeof(void *) : alignment, size);
+	int error = rh_next.posix_memalign(&block, alignment < sizeof(void *) ? sizeof(void *) : alignment, size);
 
 	if (!error)
 		return block;
 	errno = error;
 	return NULL;
+}
+
+static int posix_by_memalign(void **result, size_t alignment, size_t size)
+{
+	return rh_posix_by(rh_next.memalign, result, alignment, size);
 }
 
 static size_t no_usable_size(void *block)
@@ -148,10 +152,12 @@ static void find(void)
 	FIND(memalign);
 	FIND(aligned_alloc);
 	FIND(malloc_usable_size);
-	*(void **)&next_posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
-	/* Where the allocator has no memalign, the next one would be the C library's: a block for another's free. */
+	FIND(posix_memalign);
+	/* Where the allocator lacks some of them, the next one would be the C library's: a block for another's free. */
 	home = object_of((void *)found.malloc);
-	if (next_posix_memalign && object_of((void *)next_posix_memalign) == home) {
+	if (object_of((void *)found.posix_memalign) != home) {
+		found.posix_memalign = posix_by_memalign;
+	} else {
 		if (object_of((void *)found.memalign) != home)
 			found.memalign = memalign_by_posix;
 		if (object_of((void *)found.aligned_alloc) != home)
@@ -167,6 +173,7 @@ static void find(void)
 	rh_next.free = found.free;
 	rh_next.memalign = found.memalign;
 	rh_next.aligned_alloc = found.aligned_alloc;
+	rh_next.posix_memalign = found.posix_memalign;
 	rh_next.malloc_usable_size = found.malloc_usable_size;
 	__atomic_store_n(&rh_next.malloc, found.malloc, __ATOMIC_RELEASE);
 }

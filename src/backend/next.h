@@ -17,6 +17,7 @@ struct rh_next {
 	void (*free)(void *block);
 	void *(*memalign)(size_t alignment, size_t size);
 	void *(*aligned_alloc)(size_t alignment, size_t size);
+	int (*posix_memalign)(void **result, size_t alignment, size_t size);
 	size_t (*malloc_usable_size)(void *block);
 };
 extern struct rh_next rh_next __attribute__((visibility("hidden")));

@@ -200,18 +200,24 @@ RH_INTERCEPT void *rh_intercept_aligned_alloc(size_t alignment, size_t size)
 	return rh_backend_aligned_alloc(alignment, size);
 }
 
-/* The alignment: a power of two and a multiple of sizeof(void *) (POSIX.1-2017). *result stays as it was on failure. */
+RH_TRACKED int rh_tracked_posix_memalign(void **result, size_t alignment, size_t size, const struct rh_frame *caller)
+{
+	int error = rh_backend_posix_memalign(result, alignment, size);
+
+	if (!error)
+		rh_record(*result, size, RH_CALL_POSIX_MEMALIGN, caller);
+	return error;
+}
+
+/* The allocator's own, because what becomes of a size of 0 differs between allocators. */
 RH_INTERCEPT int rh_intercept_posix_memalign(void **result, size_t alignment, size_t size)
 {
-	void *block;
+	if (rh_tracking()) {
+		struct rh_frame caller = RH_CALLER();
 
-	if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0)
-		return EINVAL;
-	block = rh_intercept_aligned(alignment, size, size, RH_CALL_POSIX_MEMALIGN);
-	if (!block)
-		return ENOMEM;
-	*result = block;
-	return 0;
+		return rh_tracked_posix_memalign(result, alignment, size, &caller);
+	}
+	return rh_backend_posix_memalign(result, alignment, size);
 }
 
 RH_INTERCEPT void *rh_intercept_valloc(size_t size)

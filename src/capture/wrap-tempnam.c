@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#define RH_BACKEND_WRAPPED
 #include "capture/intercept-libc.h"
 #include "capture/wrap.h"
 

@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#define RH_BACKEND_WRAPPED
 #include <dlfcn.h>
 
 #include "capture/arguments.h"
@@ -82,7 +81,7 @@ extern void RH_LIBC(free_aligned_sized)(void *block, size_t alignment, size_t si
 
 RH_WRAPPER void __wrap_free_sized(void *block, size_t size)
 {
-	if (!RH_LIBC(free_sized)) {
+	if (rh_backend_is_own() || !RH_LIBC(free_sized)) {
 		rh_intercept_free(block);
 		return;
 	}
@@ -93,7 +92,7 @@ RH_WRAPPER void __wrap_free_sized(void *block, size_t size)
 
 RH_WRAPPER void __wrap_free_aligned_sized(void *block, size_t alignment, size_t size)
 {
-	if (!RH_LIBC(free_aligned_sized)) {
+	if (rh_backend_is_own() || !RH_LIBC(free_aligned_sized)) {
 		rh_intercept_free(block);
 		return;
 	}
@@ -167,21 +166,58 @@ RH_WRAPPER int __wrap___asprintf_chk(char **result, int flag, const char *format
 
 RH_LIBC_DECLARE(getdelim);
 
+/* getdelim for a program's own allocator, whose blocks a shared C library must not reallocate: the line is read into a block of the
+ * C library's and copied. */
+static ssize_t own_getdelim(char **line, size_t *size, int delimiter, FILE *stream)
+{
+	char *text = NULL, *block;
+	size_t room = 0, wanted;
+	uintptr_t before;
+	ssize_t length;
+	int saved;
+
+	if (!line || !size)
+		return RH_LIBC(getdelim)(line, size, delimiter, stream);
+	before = rh_outer_begin();
+	length = RH_LIBC(getdelim)(&text, &room, delimiter, stream);
+	rh_outer_end(before);
+	saved = errno;
+	wanted = length < 0 ? 1 : (size_t)length + 1;
+	if (!*line || *size < wanted) {
+		if (wanted < RH_LINE_BUFFER)
+			wanted = RH_LINE_BUFFER;
+		block = rh_backend_realloc(*line, wanted);
+		if (block) {
+			*line = block;
+			*size = wanted;
+		} else {
+			length = -1;
+			saved = ENOMEM;
+		}
+	}
+	if (length >= 0)
+		memcpy(*line, text, (size_t)length + 1);
+	rh_backend_free(text); /* it knows the C library's blocks too (rheaper.h) */
+	errno = saved;
+	return length;
+}
+
+#define REAL_GETDELIM (rh_backend_is_own() ? own_getdelim : RH_LIBC(getdelim))
+
 RH_WRAPPER ssize_t __wrap_getdelim(char **line, size_t *size, int delimiter, FILE *stream)
 {
-	return rh_intercept_getdelim(line, size, delimiter, stream, RH_CALL_GETDELIM, RH_LIBC(getdelim));
+	return rh_intercept_getdelim(line, size, delimiter, stream, RH_CALL_GETDELIM, REAL_GETDELIM);
 }
 
 /* What getline is by itself in glibc's headers where they inline it. */
 RH_WRAPPER ssize_t __wrap___getdelim(char **line, size_t *size, int delimiter, FILE *stream)
 {
-	return rh_intercept_getdelim(line, size, delimiter, stream, delimiter == '\n' ? RH_CALL_GETLINE : RH_CALL_GETDELIM,
-				     RH_LIBC(getdelim));
+	return rh_intercept_getdelim(line, size, delimiter, stream, delimiter == '\n' ? RH_CALL_GETLINE : RH_CALL_GETDELIM, REAL_GETDELIM);
 }
 
 RH_WRAPPER ssize_t __wrap_getline(char **line, size_t *size, FILE *stream)
 {
-	return rh_intercept_getdelim(line, size, '\n', stream, RH_CALL_GETLINE, RH_LIBC(getdelim));
+	return rh_intercept_getdelim(line, size, '\n', stream, RH_CALL_GETLINE, REAL_GETDELIM);
 }
 
 /* ---- paths ---- */

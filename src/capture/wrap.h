@@ -11,7 +11,7 @@
 #define RH_WRAPPER RH_KEEPS_FRAME __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* In the shared library the plain name; in the archive, which --wrap applies to, __real_NAME (see backend/backend.h). */
+/* In the shared library the plain name; in the archive, which --wrap applies to, __real_NAME (see backend/linked.h). */
 #if defined(PIC)
 #define RH_LIBC(name) name
 #define RH_LIBC_DECLARE(name) extern __typeof__(name) name

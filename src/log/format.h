@@ -233,7 +233,7 @@ static inline uint64_t rh_checksum(const void *records, uint32_t length)
  *   process_start=                   clock ticks since boot (proc_pid_stat(5), field 22). Two profiles with the same boot_id, pid and
  *                                    process_start: the process replaced its program by exec in between
  *   cmdline=                         arguments, each followed by \0
- *   frontend=wrap backend=glibc
+ *   frontend=wrap backend=glibc      backend: glibc (whatever the program was linked with), tcmalloc, mimalloc, jemalloc, or program (its own)
  *   clock=monotonic                  what ticks are: monotonic = nanoseconds of CLOCK_MONOTONIC; tsc = time stamp counter, converted with
  *                                    the pairs (ticks, monotonic) of chunks, RH_CONTROL_SYNC and the lines below
  *   start_ticks= start_monotonic= start_realtime=     one instant: ticks, ns, ns since the epoch. Times in the database count from here.

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/name.h"
 #include "log/directory.h"
 #include "process/floating.h"
 #include "process/modules.h"
@@ -193,7 +194,7 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	static char parent_profile[PATH_MAX];
 	char *directory = rh_session.writer.directory;
 	struct rh_manifest manifest = {
-		.frontend = rh_frontend, .backend = RH_BACKEND, .clock = RH_CLOCK_NAME, .config = config};
+		.frontend = rh_frontend, .backend = rh_backend_name(), .clock = RH_CLOCK_NAME, .config = config};
 	int error;
 
 	strcpy(parent_profile, directory);

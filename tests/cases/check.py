@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Whole programs, recorded and analysed: builds each case, runs it, rips its profile and asks the database.
 
-    check.py --prefix DIR [--destdir DIR] [--mode MODE]... [--static] [--keep] [--tap] [CASE...]
+    check.py --prefix DIR [--destdir DIR] [--mode MODE]... [--static] [--linked LIBRARY] [--preloaded FILE] [--keep] [--tap] [CASE...]
     check.py --plain [CASE...]          the programs alone, without Rheaper
 
 --prefix is what Rheaper was configured with, --destdir what `make install DESTDIR=` put before it. A mode is how Rheaper comes to the
 program: wrap (it is linked with the wrap flags; --static: with librheaper.a), preload (`rheaper PROGRAM`) or hooks (`rheaper --hooks PROGRAM`);
-without --mode all three.
+without --mode all three. --linked and --preloaded: an allocator under the programs of preload mode.
 
 A case is a directory with
     main.c or main.cc    prints `ok` and returns 0 when all went well from its own point of view
@@ -157,12 +157,14 @@ class Launched(Installed):
     """The program is as it is and started by the launcher. One that switches tracking itself reaches the preloaded library through an adapter of its own, a
     shared object in LD_PRELOAD, which the launcher must keep."""
 
-    def __init__(self, mode, prefix, destdir):
+    def __init__(self, mode, prefix, destdir, linked, preloaded):
         super().__init__(prefix, destdir)
         self.mode = mode
+        self.linked = linked
+        self.preloaded = preloaded
 
     def flags(self):
-        return [], []
+        return [], ['-Wl,--push-state,--no-as-needed,-l%s,--pop-state' % self.linked] if self.linked else []
 
     def command(self, case, work, program):
         how = ['--hooks'] if self.mode == 'hooks' else []
@@ -171,11 +173,12 @@ class Launched(Installed):
         return [self.launcher, '-q', '-o', work, '--max-stack-depth', '64', *how, '--', program]
 
     def environment(self, case, work):
+        preload = [self.preloaded] if self.preloaded else []
         if case.about['tracking'] == 'auto':
-            return {}
+            return {'LD_PRELOAD': ' '.join(preload)} if preload else {}
         adapter = os.path.join(work, 'adapter.so')
         run([*os.environ.get('CC', 'gcc').split(), '-g', '-fPIC', '-shared', '-I' + self.include, '-o', adapter, os.path.join(ROOT, 'adapter.c')])
-        return {'LD_PRELOAD': adapter}
+        return {'LD_PRELOAD': ' '.join([adapter, *preload])}
 
 
 def same(value, expected):
@@ -263,13 +266,15 @@ def main():
     ap.add_argument('--destdir', default='')
     ap.add_argument('--mode', action='append', choices=('wrap', 'preload', 'hooks'), default=[])
     ap.add_argument('--static', action='store_true')
+    ap.add_argument('--linked', metavar='LIBRARY', help='the programs are linked with this allocator; in preload mode')
+    ap.add_argument('--preloaded', metavar='FILE', help='the programs are given this allocator in LD_PRELOAD; in preload mode')
     ap.add_argument('--plain', action='store_true')
     ap.add_argument('--keep', action='store_true')
     ap.add_argument('--tap', action='store_true', help='results for a TAP harness')
     ap.add_argument('cases', nargs='*', help='directories; default: all')
     a = ap.parse_args(sys.argv[1:] or shlex.split(os.environ.get('CASE_ARGUMENTS', '')))
     modes = a.mode or (['wrap'] if a.static else ['wrap', 'preload', 'hooks'])
-    products = [Plain()] if a.plain else [Wrapped(a.prefix, a.destdir, a.static) if m == 'wrap' else Launched(m, a.prefix, a.destdir)
+    products = [Plain()] if a.plain else [Wrapped(a.prefix, a.destdir, a.static) if m == 'wrap' else Launched(m, a.prefix, a.destdir, a.linked, a.preloaded)
                                           for m in modes]
     cases = [Case(d) for d in a.cases or sorted(glob.glob(os.path.join(ROOT, '[0-9]*/')))]
     failed = 0

@@ -60,8 +60,8 @@ QUERY = """
 SELECT c.name, (SELECT b.sym FROM backtraces b WHERE b.id = a.bt AND b.inlined = 0 ORDER BY b.frame_no LIMIT 1) AS first,
        (SELECT b.sym FROM backtraces b WHERE b.id = a.bt AND b.sym LIKE 'from_%' ORDER BY b.frame_no LIMIT 1) AS site,
        count(*), sum(a.dealloc_after IS NULL)
-FROM allocations a JOIN calls c ON c.id = a.call GROUP BY 1, 2, 3
-"""
+FROM allocations a JOIN calls c ON c.id = a.call WHERE NOT (a.size = 0 AND c.name = 'realloc') GROUP BY 1, 2, 3
+"""                                                      # realloc(p, 0) gives a block in some allocators
 
 
 class Failure(Exception):
@@ -89,8 +89,9 @@ class Installed:
         if destdir:
             self.env['PKG_CONFIG_SYSROOT_DIR'] = destdir
 
-    def flags(self, package, library):
-        words = subprocess.run(['pkg-config', '--cflags', '--libs', package], env=self.env, check=True, stdout=subprocess.PIPE,
+    def flags(self, package, library, static=False):
+        how = ['--static'] if static else []
+        words = subprocess.run(['pkg-config', *how, '--cflags', '--libs', package], env=self.env, check=True, stdout=subprocess.PIPE,
                                text=True).stdout.split()
         if library == 'shared':
             return words + ['-Wl,-rpath,' + self.lib]
@@ -117,8 +118,8 @@ class Cell:
         language = ['-std=c++17', '-fsized-deallocation', *RUNTIMES[self.runtime]] if source.endswith('.cc') else ['-D_GNU_SOURCE']
         return run([driver, '-g', *MODES[self.mode], '-fuse-ld=' + self.linker, *language, '-o', output, source, *extra])
 
-    def probe(self, work):
-        """Can the tools make and run such a program at all?"""
+    def probe(self, rheaper, work):
+        """Can the tools make and run such a program at all? With the allocator that Rheaper was configured for, if it is another."""
         for tool in (COMPILERS[self.compiler][self.runtime != 'c'], 'ld.' + self.linker):
             if not shutil.which(tool):
                 raise Skip('there is no ' + tool)
@@ -129,7 +130,11 @@ class Cell:
         with open(source, 'w') as f:
             f.write('int main(void) { return 0; }\n' if self.runtime == 'c' else
                     '#include <string>\nint main() { return std::string().size(); }\n')
-        r = self.build(source, program, [])
+        words = rheaper.flags('rheaper', self.library, self.mode.startswith('static'))
+        allocator = [w for w in words[words.index('-l:librheaper.a' if self.library == 'static' else '-lrheaper') + 1:] if 'rpath' not in w]
+        if self.linker == 'lld' and self.mode.startswith('static') and '-ljemalloc' in allocator:
+            raise Skip('lld takes pvalloc out of libc.a before it wraps it, and with it a second malloc')
+        r = self.build(source, program, allocator)
         if r.returncode == 0:
             r = run([program])
         if r.returncode:
@@ -139,7 +144,7 @@ class Cell:
     def check(self, rheaper, source, work):
         program = os.path.join(work, source.replace('.', '-'))
         package = 'rheaper-api' if source == 'api.cc' else 'rheaper'
-        r = self.build(os.path.join(ROOT, source), program, rheaper.flags(package, self.library))
+        r = self.build(os.path.join(ROOT, source), program, rheaper.flags(package, self.library, self.mode.startswith('static')))
         if r.returncode:
             raise Failure('%s: does not link: %s' % (source, r.stdout.strip()[-600:]))
         profiles = program + '.profiles'
@@ -167,7 +172,7 @@ def compare(source, db):
         first, site = first or '?', re.sub(r'\(.*', '', site or '?')
         if first in RUNTIME:
             continue
-        if first.startswith('std::') or 'std::nothrow_t' in first: # the C++ library's templates; its nothrow operators, which call ours
+        if first.startswith('std::'):                   # the C++ library's templates
             first = site
         elif first.startswith('operator new'):
             first = 'operator ' + site
@@ -186,7 +191,7 @@ class Names:
     """The flags that users link with and the functions in both libraries are the same list."""
     name = 'names'
 
-    def probe(self, work):
+    def probe(self, rheaper, work):
         pass
 
     def programs(self):
@@ -233,7 +238,7 @@ def main():
         work = tempfile.mkdtemp(prefix='link-')
         note, failures = '', []
         try:
-            cell.probe(work)
+            cell.probe(rheaper, work)
             for source in cell.programs():
                 try:
                     cell.check(rheaper, source, work)

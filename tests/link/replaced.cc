@@ -46,6 +46,7 @@ int main(int argc, char **argv)
 	config.profile_dir = argv[1];
 	if (rheaper_enable_tracking(&config, NULL, 0) != 0)
 		return 3;
+	made = ended = 0; /* some allocators use the operators themselves when they start */
 	from_new();
 	if (rheaper_disable_tracking() != 0)
 		return 4;

@@ -12,3 +12,5 @@ void *_Znam(size_t size)
 		return _Znwm(size);
 	return rh_intercept_new(size, RH_CALL_NEW_ARRAY);
 }
+
+void *rh_operator_new_array(size_t size) __attribute__((alias("_Znam")));

@@ -30,10 +30,8 @@ int main(void)
 			return 3;
 		if (i < 5)
 			free(p); /* closes the 7481 row */
-		else if (i < 9) {
-			if (grow(p, 0)) /* glibc: frees, returns NULL */
-				return 4;
-		}
+		else if (i < 9)
+			free(grow(p, 0)); /* frees; some allocators give a new block then, glibc's gives NULL */
 		free(wall);
 	}
 	puts("ok");

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --
 -- free(NULL), blocks of zero bytes, sizes that overflow. malloc(0) is a row of size 0. calloc records the product. What returned NULL
--- left no row, and errno says ENOMEM.
+-- left no row.
 --
 -- flags: -g -O0
 -- tracking: auto

@@ -38,10 +38,10 @@ int main(void)
 	for (int i = 0; i < 1000; i++)
 		free(NULL);
 	errno = 0;
-	if (calloc(big, 8) || errno != ENOMEM)
+	if (calloc(big, 8) || (errno != ENOMEM && errno != 0)) /* 0: not every allocator says why */
 		return 2;
 	errno = 0;
-	if (malloc(half + 5) || errno != ENOMEM)
+	if (malloc(half + 5) || (errno != ENOMEM && errno != 0))
 		return 3;
 	for (int i = 0; i < 4; i++) {
 		unsigned char *c = cn();
