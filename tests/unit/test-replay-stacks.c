@@ -85,6 +85,60 @@ static void deep_stacks_need_more_than_a_nibble(void **state)
 		  "1|300|4096|4096\n2|10|4386|4386\n3|300|4096|4096\n");
 }
 
+static void pcs_that_share_an_entry_of_the_dictionary_stay_apart(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+	uint64_t other = 0x1001;
+
+	while (rh_pc_slot(other) != rh_pc_slot(0x1000))
+		other++;
+	maker_module(stream, 0, 0, 0, 0x100000, "/lib/first.so", "\1");
+	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 1, MAKER_STACK(0x1000, other, 0x1000));
+	maker_alloc(stream, 20, RH_CALL_MALLOC, 32, 2, MAKER_STACK(other, 0x1000));
+	maker_alloc(stream, 30, RH_CALL_MALLOC, 48, 3, MAKER_STACK(0x1000, other, 0x1000));
+	/* All frames are looked up again: one's entry is the other's by now. */
+	maker_unload(stream, 40, 0);
+	maker_module(stream, 50, 0, 0, 0x100000, "/lib/second.so", "\2");
+	maker_alloc(stream, 60, RH_CALL_MALLOC, 64, 4, MAKER_STACK(0x1000, other, 0x1000));
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(
+	    test,
+	    "SELECT size, group_concat(CASE b.addr WHEN 4096 THEN 'same' ELSE 'other' END), max(module) FROM (SELECT a.size, b.* FROM "
+	    "allocations a, backtraces b WHERE b.id = a.bt ORDER BY a.size, b.frame_no) b GROUP BY size",
+	    "1|same,other,same|/lib/first.so\n2|other,same|/lib/first.so\n3|same,other,same|/lib/first.so\n"
+	    "4|same,other,same|/lib/second.so\n");
+	test_rows(test, "SELECT group_concat(bt) FROM (SELECT bt FROM allocations ORDER BY size)", "1,2,1,3\n");
+}
+
+static void tens_of_thousands_of_stacks_keep_their_numbers(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	for (uint64_t i = 0; i < 90000; i++) {
+		uint64_t site = i % 30000 * 7 % 30000;
+
+		maker_alloc(stream, i, RH_CALL_MALLOC, i * 16, site,
+			    MAKER_STACK(0x3000 + site % 32, 0x2000 + site / 32 % 32, 0x1000 + site / 1024));
+		if (maker_length(stream) > 200000)
+			maker_flush(stream);
+	}
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(test, "SELECT count(DISTINCT bt), count(DISTINCT size), count(DISTINCT bt || ' ' || size) FROM allocations",
+		  "30000|30000|30000\n");
+	test_rows(test, "SELECT count(*) FROM callsites WHERE allocations = 3", "30000\n");
+	test_rows(test,
+		  "SELECT count(*) FROM (SELECT DISTINCT bt, size FROM allocations), backtraces WHERE id = bt AND frame_no = 0 AND addr = "
+		  "12288 + "
+		  "size % 32",
+		  "30000\n");
+}
+
 static void an_allocation_without_a_stack_has_a_number_and_no_frames(void **state)
 {
 	struct test *test = *state;
@@ -262,6 +316,8 @@ int main(void)
 	    TEST(equal_stacks_share_one_number_also_across_chunks_and_threads),
 	    TEST(a_thread_change_within_a_stream_begins_a_new_stack),
 	    TEST(deep_stacks_need_more_than_a_nibble),
+	    TEST(pcs_that_share_an_entry_of_the_dictionary_stay_apart),
+	    TEST(tens_of_thousands_of_stacks_keep_their_numbers),
 	    TEST(an_allocation_without_a_stack_has_a_number_and_no_frames),
 	    TEST(the_same_pc_after_a_reload_at_the_same_place_is_another_frame),
 	    TEST(a_module_that_lies_in_anothers_place_has_replaced_it),
