@@ -51,7 +51,7 @@ def rheaper(test, *arguments, env=None, cwd=None, status=0, **more):
 
 def program(test, source, *flags, compiler=COMPILER, libs=()):
     """A program of this folder, without Rheaper."""
-    return test.builder.get((source, flags, 'alone'), lambda output: [
+    return test.builder.get((source, flags, tuple(libs), 'alone'), lambda output: [
         *compiler, *BASE_FLAGS, '-DPLAIN', *flags, '-o', output, os.path.join(ROOT, source), *libs, '-pthread', '-ldl'])
 
 
@@ -75,15 +75,17 @@ def recorded(db):
     return found
 
 
-def same_count(test, *command, options=(), env=None, cwd=None, without=()):
+def same_count(test, *command, options=(), env=None, cwd=None, also_preload=None):
     """Runs a command alone and under `rheaper`, which must not change what it prints nor its status, and compares each process's rows, ends and bytes
     with what an independent counter behind Rheaper has seen. Returns the database."""
     tally = test.builder.get(('tally.c', 'so'), lambda output: [*COMPILER, '-O1', '-fno-builtin', '-Wall', '-D_GNU_SOURCE', '-fPIC', '-shared', '-o', output,
                                                                os.path.join(ROOT, 'tally.c'), '-ldl'])
     profiles, counts = test.mkdir('profiles'), test.mkdir('counts')
+    behind = [also_preload] if also_preload else []
+    env = dict(env or {}, LD_PRELOAD=':'.join(behind))
     alone = run(test, *command, env=env, cwd=cwd, status=None)
     done = rheaper(test, '-q', '-o', profiles, *options, '--', *command, cwd=cwd, status=None,
-                   env=dict(env or {}, LD_PRELOAD=tally, TALLY_DIR=counts))
+                   env=dict(env, LD_PRELOAD=':'.join([tally, *behind]), TALLY_DIR=counts))
     equal('status', done.status, alone.status)
     equal('standard output', done.out, alone.out)
     equal('standard error', done.err, alone.err)
