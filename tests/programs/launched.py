@@ -56,12 +56,12 @@ def program(test, source, *flags, compiler=COMPILER, libs=()):
 
 
 def tallies(directory):
-    """What tally.c has counted: {pid: [(rows, ends, bytes), ...]}, in order of the images of one pid."""
+    """What tally.c has counted: {pid: [(rows, ends, bytes, forked), ...]}, in order of the images of one pid."""
     found = {}
     names = sorted(os.listdir(directory), key=lambda n: [int(part) for part in n.split('.')])
     for name in names:
         with open(os.path.join(directory, name), 'rb') as f:
-            found.setdefault(int(name.split('.')[0]), []).append(struct.unpack('=3Q', f.read(24)))
+            found.setdefault(int(name.split('.')[0]), []).append(struct.unpack('=4Q', f.read(32)))
     return found
 
 
@@ -75,11 +75,15 @@ def recorded(db):
     return found
 
 
+def tally_library(test):
+    return test.builder.get(('tally.c', 'so'), lambda output: [*COMPILER, '-O1', '-fno-builtin', '-Wall', '-D_GNU_SOURCE', '-fPIC', '-shared', '-o', output,
+                                                              os.path.join(ROOT, 'tally.c'), '-ldl'])
+
+
 def same_count(test, *command, options=(), env=None, cwd=None, also_preload=None):
     """Runs a command alone and under `rheaper`, which must not change what it prints nor its status, and compares each process's rows, ends and bytes
     with what an independent counter behind Rheaper has seen. Returns the database."""
-    tally = test.builder.get(('tally.c', 'so'), lambda output: [*COMPILER, '-O1', '-fno-builtin', '-Wall', '-D_GNU_SOURCE', '-fPIC', '-shared', '-o', output,
-                                                               os.path.join(ROOT, 'tally.c'), '-ldl'])
+    tally = tally_library(test)
     profiles, counts = test.mkdir('profiles'), test.mkdir('counts')
     behind = [also_preload] if also_preload else []
     env = dict(env or {}, LD_PRELOAD=':'.join(behind))
@@ -89,12 +93,21 @@ def same_count(test, *command, options=(), env=None, cwd=None, also_preload=None
     equal('status', done.status, alone.status)
     equal('standard output', done.out, alone.out)
     equal('standard error', done.err, alone.err)
+    return agree(test, profiles, counts, done.pid)
+
+
+def agree(test, profiles, counts, pid):
+    """Compares profiles with the counter's files; pid is what `rheaper` became."""
     db = test.rip(*test.profiles(profiles))
     wanted, got = tallies(counts), recorded(db)
-    wanted[done.pid].pop(0)                             # that image was the launcher's own
+    wanted[pid].pop(0)                                  # that image was the launcher's own
     equal('processes', sorted(got), sorted(wanted))
-    for pid in wanted:
-        equal('rows, ends and bytes of each image of process %d' % pid, sorted(got[pid]), sorted(wanted[pid]))
+    for p in wanted:
+        equal('images of process %d' % p, len(got[p]), len(wanted[p]))
+        for image, (here, there) in enumerate(zip(got[p], wanted[p])):
+            equal('rows and bytes of image %d of process %d' % (image, p), here[::2], there[:3:2])
+            if not there[3]:
+                equal('ends in image %d of process %d' % (image, p), here[1], there[1])
     equal('losses', db.lost(), 0)
     return db
 

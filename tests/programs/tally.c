@@ -18,6 +18,7 @@ struct tally {
 	uint64_t rows;  /* blocks that came to life: a realloc's too */
 	uint64_t ends;  /* blocks that ended: by free, realloc to nothing, or realloc */
 	uint64_t bytes; /* asked for, of all rows */
+	uint64_t forked; /* 1: a forked child, whose ends may be of blocks that it has from its parent */
 };
 
 /* Of this process: a child of fork finds zeros (madvise(2), MADV_WIPEONFORK), one of vfork its parent's. */
@@ -28,6 +29,7 @@ static union {
 
 static struct tally *open_tally(void)
 {
+	static int before; /* not wiped: set in a child */
 	const char *directory = getenv("TALLY_DIR");
 	struct tally *tally = MAP_FAILED;
 	char path[4096];
@@ -47,6 +49,8 @@ static struct tally *open_tally(void)
 		tally = &nowhere;
 	}
 	madvise(&own, sizeof own, MADV_WIPEONFORK);
+	tally->forked = before;
+	before = 1;
 	own.tally = tally;
 	return tally;
 }
