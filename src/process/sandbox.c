@@ -29,7 +29,9 @@ void rh_sandbox_prctl(int option, unsigned long mode)
 
 void rh_sandbox_syscall(long number, long first, long second)
 {
-	if (__builtin_expect(number == SYS_seccomp, 0) && (first == SECCOMP_SET_MODE_STRICT || first == SECCOMP_SET_MODE_FILTER))
+	/* Strict mode takes no flags (seccomp(2)): with one, libseccomp only finds out whether the call exists. */
+	if (__builtin_expect(number == SYS_seccomp, 0) &&
+	    ((first == SECCOMP_SET_MODE_STRICT && second == 0) || first == SECCOMP_SET_MODE_FILTER))
 		coming(first == SECCOMP_SET_MODE_STRICT);
 	else if (__builtin_expect(number == SYS_prctl, 0))
 		rh_sandbox_prctl((int)first, (unsigned long)second);
