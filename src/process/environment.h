@@ -19,6 +19,7 @@ struct rh_environment {
 	bool follow;          /* RHEAPER_FOLLOW_FORK: a forked child of a tracked process is tracked; the default */
 	bool quiet;           /* RHEAPER_QUIET=1: no closing line */
 	int toggle_signal;    /* RHEAPER_TOGGLE_SIGNAL, 0: none */
+	int unwinder;         /* RHEAPER_UNWINDER: an enum rh_unwinder, or -1: as configured */
 	int64_t launched;     /* RHEAPER_LAUNCHED: the process that `rheaper` became, whose closing line is wanted; 0: none */
 	rheaper_config config;
 	char profile_dir[PATH_MAX];

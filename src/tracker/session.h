@@ -31,6 +31,9 @@
 /* Recordings that may be under way in one thread: its own, and those of signal handlers that interrupt it. */
 #define RH_LEVELS 4
 
+/* A record holds at most so many frames for each one of max_stack_depth. */
+#define RH_PUSH_FACTOR 2
+
 /* One seat's recording state in one session. Private memory, zeroed. */
 struct rh_tracker {
 	struct rh_ring ring;
@@ -42,8 +45,9 @@ struct rh_tracker {
 	bool modules_due;         /* all modules are to be recorded: at the start of a session, or after such a loss */
 	uint32_t thread;          /* serial of the thread that the log was last told of */
 	uint32_t level;
+	uint32_t log_base;        /* outermost frames of walker.kept that the log does not have */
 	char scratch[RH_PATH_SCRATCH];
-	uint64_t stacks[];        /* ring.stack points here */
+	char walker_memory[] __attribute__((aligned(16))); /* what walker.kept and the like point to */
 };
 
 struct rh_seat {

@@ -140,7 +140,7 @@ static int read_config(const rheaper_config *given, rheaper_config *config)
 static uint32_t slot_size(const rheaper_config *config)
 {
 	uint64_t wanted = sizeof(struct rh_slot) + (uint64_t)config->tracker_event_buffer_size * EVENT_BYTES_USUAL +
-			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * config->max_stack_depth;
+			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * RH_PUSH_FACTOR * config->max_stack_depth;
 	uint32_t size = SLOT_SIZE_MIN;
 
 	while (size < wanted && size < SLOT_SIZE_MAX)
@@ -150,7 +150,7 @@ static uint32_t slot_size(const rheaper_config *config)
 
 static bool map_trackers(const rheaper_config *config)
 {
-	size_t size = sizeof(struct rh_tracker) + 2 * sizeof(uint64_t) * config->max_stack_depth;
+	size_t size = sizeof(struct rh_tracker) + rh_walker_size(config->max_stack_depth);
 	void *memory;
 
 	rh_session.tracker_size = (size + 63) & ~(size_t)63;
