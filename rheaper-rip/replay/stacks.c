@@ -161,6 +161,23 @@ static uint32_t frame_at(struct replay_way *way, uint64_t pc, uint32_t epoch)
 	return way->cache->entries[index].frame;
 }
 
+/* The node of the innermost max_depth frames of the way's stack, whose node is `whole`. */
+static uint32_t cut(struct replay_way *way, uint32_t whole)
+{
+	size_t index = (whole * MULTIPLIER) >> (64 - REPLAY_CUTS_BITS);
+	uint32_t node = REPLAY_ROOT;
+
+	if (way->cuts[index].whole == whole)
+		return way->cuts[index].cut;
+	for (uint32_t i = way->depth - way->max_depth; i < way->depth && node != UINT32_MAX; i++)
+		node = intern_node(way->stacks, node, way->stacks->nodes[way->nodes[i]].frame);
+	if (node != UINT32_MAX) {
+		way->cuts[index].whole = whole;
+		way->cuts[index].cut = node;
+	}
+	return node;
+}
+
 uint32_t replay_stack_take(void *context, const struct read_cursor *cursor, int64_t time)
 {
 	struct replay_way *way = context;
@@ -184,5 +201,5 @@ uint32_t replay_stack_take(void *context, const struct read_cursor *cursor, int6
 		way->nodes[i] = node;
 	}
 	way->depth = cursor->depth;
-	return node;
+	return way->depth > way->max_depth ? cut(way, node) : node;
 }
