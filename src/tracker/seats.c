@@ -113,8 +113,7 @@ static bool equip(struct rh_seat *seat, uint32_t number)
 	ring->records = (uint8_t *)(slot + 1);
 	ring->room = rh_session.slab.slab->slot_size - (uint32_t)sizeof *slot;
 	ring->event_limit = rh_session.config.tracker_event_buffer_size;
-	ring->stack[0] = tracker->stacks;
-	ring->stack[1] = tracker->stacks + rh_session.config.max_stack_depth;
+	rh_walker_equip(&tracker->walker, tracker->walker_memory, rh_session.config.max_stack_depth);
 	tracker->random = (rh_clock_now() ^ (uint64_t)(uintptr_t)tracker) | 1;
 	tracker->log_inode = 0;
 	tracker->max_depth = rh_session.config.max_stack_depth;
@@ -139,6 +138,7 @@ static void introduce(struct rh_seat *seat, uint32_t level, uint32_t number)
 		tracker->tid = rh_thread_id();
 	tracker->thread = serial;
 	tracker->level = level;
+	rh_walker_reset(&tracker->walker);
 	__atomic_store_n(&tracker->ring.slot->thread, serial, __ATOMIC_RELAXED);
 	if (chunk->magic != RH_CHUNK_MAGIC) {
 		rh_tracker_begin_chunk(tracker, slot_index(seat), 0, 0);

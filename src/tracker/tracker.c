@@ -162,7 +162,7 @@ static int read_config(const rheaper_config *given, rheaper_config *config)
 static uint32_t slot_size(const rheaper_config *config)
 {
 	uint64_t wanted = sizeof(struct rh_slot) + (uint64_t)config->tracker_event_buffer_size * EVENT_BYTES_USUAL +
-			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * config->max_stack_depth;
+			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * RH_PUSH_FACTOR * config->max_stack_depth;
 	uint32_t size = SLOT_SIZE_MIN;
 
 	while (size < wanted && size < SLOT_SIZE_MAX)
@@ -172,7 +172,7 @@ static uint32_t slot_size(const rheaper_config *config)
 
 static bool map_trackers(const rheaper_config *config)
 {
-	const size_t size = sizeof(struct rh_tracker) + 2 * sizeof(uint64_t) * config->max_stack_depth;
+	const size_t size = sizeof(struct rh_tracker) + rh_walker_size(config->max_stack_depth);
 	const size_t writer_size = (sizeof(struct rh_writer) + 63) & ~(size_t)63;
 	char *memory;
 
