@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define READ_STACK_MAX 4096 /* the most frames that a library can be told to keep (rheaper.h) */
+#define READ_STACK_MAX 16384 /* four times the most frames that a library can be told to keep (rheaper.h, log/format.h) */
 
 struct read_cursor {
 	const uint8_t *at, *end;

@@ -65,6 +65,14 @@ static void settle_first(struct replay_merge *merge)
 			merge->limit = key_of(merge->heap[child]);
 }
 
+/* Frames that a backtrace may have. A manifest that does not say limits nothing. */
+static uint32_t max_depth(const struct read_manifest *manifest)
+{
+	uint64_t depth = read_manifest_number(manifest, "max_stack_depth", 0);
+
+	return depth && depth < READ_STACK_MAX ? (uint32_t)depth : READ_STACK_MAX;
+}
+
 static int add_stream(struct replay_merge *merge, struct replay_world *world, uint32_t number, const struct read_chunk_stream *chunks,
 		      struct fault *fault)
 {
@@ -79,6 +87,7 @@ static int add_stream(struct replay_merge *merge, struct replay_world *world, ui
 	stream->way.stacks = &world->stacks;
 	stream->way.modules = &process->modules;
 	stream->way.cache = &process->cache;
+	stream->way.max_depth = max_depth(&process->profile.manifest);
 	stream->events.profile = &process->profile;
 	stream->events.stream = chunks;
 	stream->events.offset = process->offset;

@@ -237,9 +237,26 @@ static inline bool leads_to(struct replay_way *way, uint32_t base, uint32_t from
 	return node == base;
 }
 
-uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t time)
+/* The node of the innermost max_depth frames of the way's stack, whose node is `whole`. */
+static uint32_t cut(struct replay_way *way, uint32_t whole)
 {
-	struct replay_way *way = context;
+	size_t index = (whole * MULTIPLIER) >> (64 - REPLAY_CUTS_BITS);
+	uint32_t node = REPLAY_ROOT;
+
+	if (way->cuts[index].whole == whole)
+		return way->cuts[index].cut;
+	for (uint32_t i = way->depth - way->max_depth; i < way->depth && node != UINT32_MAX; i++)
+		node = intern_node(way->stacks, node, way->frames[i]);
+	if (node != UINT32_MAX) {
+		way->cuts[index].whole = whole;
+		way->cuts[index].cut = node;
+	}
+	return node;
+}
+
+/* The node of the whole stack of the cursor, which becomes the way's. */
+static uint32_t take_whole(struct replay_way *way, struct read_cursor *cursor, int64_t time)
+{
 	uint32_t epoch = replay_modules_epoch(way->modules, time, &way->epoch_hint);
 	uint32_t kept = cursor->keep < way->depth ? cursor->keep : way->depth, node, *leap;
 
@@ -268,4 +285,12 @@ uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t ti
 	}
 	*leap = node;
 	return node;
+}
+
+uint32_t replay_stack_take(void *context, struct read_cursor *cursor, int64_t time)
+{
+	struct replay_way *way = context;
+	uint32_t node = take_whole(way, cursor, time);
+
+	return node != UINT32_MAX && way->depth > way->max_depth ? cut(way, node) : node;
 }

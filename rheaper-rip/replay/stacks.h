@@ -48,13 +48,19 @@ struct replay_stacks {
 bool replay_stacks_init(struct replay_stacks *stacks); /* false when memory is out; to be freed in both cases */
 void replay_stacks_free(struct replay_stacks *stacks);
 
+#define REPLAY_CUTS_BITS 10
+
 /* The way from one stream's pcs to nodes: what it was at the last allocation. */
 struct replay_way {
 	struct replay_stacks *stacks;
 	const struct replay_process_modules *modules;
 	struct replay_frame_cache *cache; /* shared by the streams of a process */
 	uint32_t epoch_hint;
+	uint32_t max_depth;		  /* of what is given out: a log may hold more, at the outer end */
 	uint32_t from_epoch, until_epoch; /* the nodes below, and the cursor's numbers (frames + 1), hold for these epochs */
+	struct {
+		uint32_t whole, cut; /* empty while whole is 0 */
+	} cuts[1 << REPLAY_CUTS_BITS];
 	uint32_t depth;
 	uint32_t nodes[READ_STACK_MAX];
 	uint32_t frames[READ_STACK_MAX];

@@ -41,7 +41,10 @@
  *                      enters the dictionary at rh_pc_slot(pc | exact << 63), replacing what was there.
  *               n > 0  the frame in dictionary slot n - 1.
  *             A pc is a return address: what the frame was doing is found at pc - 1, except if `exact` is set (the frame was interrupted
- *             by a signal: pc is the instruction itself). Frames beyond max_stack_depth are left out at the outer end.
+ *             by a signal: pc is the instruction itself).
+ *             A stack may hold up to four times max_stack_depth frames, so that a recursion that goes one deeper logs one frame. Of those
+ *             only the innermost max_stack_depth count: a reader cuts off the others, which may be out of date. A stack with fewer has
+ *             its outer end there.
  *   string    varint length, then that many bytes, no NUL.
  *
  * Address domains: what rheaper_report_alloc and its kin say (RH_CALL_POOL..., RH_FREE_POOL) pairs apart from the heap.

@@ -25,9 +25,7 @@ struct rh_ring {
 	uint64_t last_time;
 	uint64_t last_address; /* divided by 16 */
 	uint64_t last_literal;
-	uint32_t depth;        /* of the stack in stack[current], innermost first */
-	uint32_t current;
-	uint64_t *stack[2];    /* the last stack that was logged, and room for the next; max_depth entries each */
+	uint32_t depth;        /* of the last stack that was logged; 0: the next one is to be logged whole */
 	uint64_t dictionary[1u << RH_DICTIONARY_BITS];
 };
 
@@ -91,32 +89,16 @@ static inline uint8_t *rh_put_frame(struct rh_ring *ring, uint8_t *p, uint64_t p
 	return p;
 }
 
-/* Where the caller puts the stack that rh_put_stack will log. */
-static inline uint64_t *rh_ring_next_stack(struct rh_ring *ring)
+/* Begins the field `stack`: of the last stack logged, `pop` frames go and `push` come, which the caller then puts one by one by rh_put_frame,
+ * outermost first. */
+static inline uint8_t *rh_put_stack(struct rh_ring *ring, uint8_t *p, uint32_t pop, uint32_t push)
 {
-	return ring->stack[ring->current ^ 1];
-}
-
-/* Logs the `depth` pcs in rh_ring_next_stack as a difference from the last stack. */
-static inline uint8_t *rh_put_stack(struct rh_ring *ring, uint8_t *p, uint32_t depth)
-{
-	const uint64_t *old = ring->stack[ring->current] + ring->depth, *new = ring->stack[ring->current ^ 1] + depth;
-	uint32_t most = depth < ring->depth ? depth : ring->depth, same = 0, pop, push;
-
-	while (same < most && old[-1 - (int64_t)same] == new[-1 - (int64_t)same])
-		same++;
-	pop = ring->depth - same;
-	push = depth - same;
 	*p++ = (uint8_t)((pop < 15 ? pop : 15) | (push < 15 ? push : 15) << 4);
 	if (__builtin_expect(pop >= 15, 0))
 		p = rh_put_varint(p, pop - 15);
 	if (__builtin_expect(push >= 15, 0))
 		p = rh_put_varint(p, push - 15);
-	new -= same;
-	while (push--)
-		p = rh_put_frame(ring, p, *--new);
-	ring->current ^= 1;
-	ring->depth = depth;
+	ring->depth += push - pop;
 	return p;
 }
 

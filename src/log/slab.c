@@ -85,6 +85,15 @@ void rh_slab_unmap(struct rh_slab_map *map)
 	map->slab = NULL;
 }
 
+struct rh_slab *rh_slab_unmap_slots(struct rh_slab_map *map)
+{
+	struct rh_slab *header = map->slab;
+
+	munmap((char *)header + RH_SLAB_HEADER_SIZE, map->size - RH_SLAB_HEADER_SIZE);
+	map->slab = NULL;
+	return header;
+}
+
 bool rh_slab_populate(const struct rh_slab_map *map, uint32_t index, const char *directory, char *scratch)
 {
 	const struct rh_slab *slab = map->slab;

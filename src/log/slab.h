@@ -24,6 +24,9 @@ int rh_slab_create(struct rh_slab_map *map, const char *directory, uint32_t slot
 
 void rh_slab_unmap(struct rh_slab_map *map);
 
+/* Unmaps all but the header, which is returned and the caller's to unmap. */
+struct rh_slab *rh_slab_unmap_slots(struct rh_slab_map *map);
+
 static inline struct rh_slot *rh_slab_slot(const struct rh_slab_map *map, uint32_t index)
 {
 	return (struct rh_slot *)((char *)map->slab + map->slab->header_size + (size_t)index * map->slab->slot_size);

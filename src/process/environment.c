@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "unwind/unwind.h"
+
 extern void *__libc_stack_end; /* of the dynamic loader, or of a static program's libc: the stack pointer at the start */
 
 /* The environment's vector as the kernel laid it out. */
@@ -140,6 +142,18 @@ static bool read_signal(const char *text, int *field)
 	return true;
 }
 
+static bool read_unwinder(const char *text, int *field)
+{
+	static const char *const names[] = {[RH_UNWINDER_CFI] = "cfi", [RH_UNWINDER_LIBUNWIND] = "libunwind", [RH_UNWINDER_FP] = "fp"};
+
+	for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+		if (strcmp(text, names[i]) == 0) {
+			*field = i;
+			return true;
+		}
+	return false;
+}
+
 static bool read_directory(const char *text, char *field)
 {
 	size_t length = strlen(text);
@@ -175,6 +189,7 @@ const char *rh_environment_take(struct rh_environment *e, const char *string, co
 	VARIABLE("RHEAPER_TRACKER_EVENT_BUFFER_SIZE", read_uint32(text, &config->tracker_event_buffer_size));
 	VARIABLE("RHEAPER_SAMPLE_RATE", read_share(text, &config->sample_rate));
 	VARIABLE("RHEAPER_SAMPLE_INTERVAL", read_bytes(text, &config->sample_interval));
+	VARIABLE("RHEAPER_UNWINDER", read_unwinder(text, &e->unwinder));
 	VARIABLE("RHEAPER_LAUNCHED", read_number(text, INT32_MAX, &pid) && ((e->launched = (int64_t)pid), true));
 #undef VARIABLE
 	return NULL;
@@ -190,6 +205,7 @@ const char *rh_environment_read(struct rh_environment *environment, const char *
 	environment->follow = true;
 	environment->toggle_signal = 0;
 	environment->launched = 0;
+	environment->unwinder = -1;
 	environment->config = defaults;
 	environment->profile_dir[0] = '\0';
 	if (getauxval(AT_SECURE)) {

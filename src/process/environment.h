@@ -20,6 +20,7 @@ struct rh_environment {
 	bool quiet;           /* RHEAPER_QUIET=1: no closing line */
 	bool no_arguments;    /* RHEAPER_NO_CMDLINE=1: the command line is not kept */
 	int toggle_signal;    /* RHEAPER_TOGGLE_SIGNAL, 0: none */
+	int unwinder;         /* RHEAPER_UNWINDER: an enum rh_unwinder, or -1: as configured */
 	int64_t launched;     /* RHEAPER_LAUNCHED: the process that `rheaper` became, whose closing line is wanted; 0: none */
 	rheaper_config config;
 	char profile_dir[PATH_MAX];

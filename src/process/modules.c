@@ -320,7 +320,7 @@ static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 
 bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, uint64_t time, bool *done)
 {
-	uint64_t all = UINT64_MAX, mask;
+	uint64_t all = RH_SIGNALS_THAT_WAIT, mask;
 	bool gone, come = false;
 
 	*done = false;

@@ -88,6 +88,12 @@ static inline void rh_sys_sleep(long nanoseconds)
 			;
 }
 
+/* The signals that may have to wait: all but those that the thread's own doing brings. Blocked, these would kill (signal(7)), and a handler of theirs may be
+ * what makes memory accessible that we are given. */
+#define RH_BIT(number) (UINT64_C(1) << ((number)-1))
+#define RH_SIGNALS_THAT_WAIT                                                                                                   \
+	(~(RH_BIT(SIGSEGV) | RH_BIT(SIGBUS) | RH_BIT(SIGFPE) | RH_BIT(SIGILL) | RH_BIT(SIGTRAP) | RH_BIT(SIGSYS)))
+
 /* Sets the thread's signal mask as the kernel sees it: 64 bits, those that the C library keeps for itself (cancellation, setuid) among them. Where that
  * cannot be done all seem to have been blocked before. */
 static inline bool rh_sys_sigmask(int how, const uint64_t *set, uint64_t *old)

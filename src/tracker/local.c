@@ -103,7 +103,7 @@ static bool write_out(struct rh_tracker *tracker)
 void rh_tracker_drain(struct rh_tracker *tracker)
 {
 	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
-	uint64_t all = UINT64_MAX, mask;
+	uint64_t all = RH_SIGNALS_THAT_WAIT, mask;
 
 	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
 	if (!write_out(tracker) && tracker->chunk_has_modules)
@@ -157,24 +157,73 @@ void rh_tracker_unload(struct rh_tracker *tracker, uint64_t start, uint64_t time
 	tracker->chunk_has_modules = true;
 }
 
-/* Walks the stack and makes room for the record. Code that was never seen before, or is owed to the log, is made known first: its module
- * record must not be younger than the event. */
-static uint32_t prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
+/* What the log needs to hear about a stack. */
+struct difference {
+	uint32_t pop, push;
+};
+
+/* Code that was never seen before, or is owed to the log, is made known before the event: its module record must not be younger. Returns how
+ * many outermost frames are still the same. */
+static __attribute__((cold, noinline)) uint32_t look_at_modules(struct rh_tracker *tracker, const struct rh_frame *caller, uint64_t misses,
+								uint32_t same)
 {
-	uint32_t max = tracker->max_depth, depth;
-	uint64_t misses;
+	struct rh_walker *walker = &tracker->walker;
 	bool done;
 
-	depth = rh_unwind(&tracker->walker, caller, rh_ring_next_stack(&tracker->ring), max);
-	misses = rh_unwind_misses();
-	if (__builtin_expect(misses != tracker->misses || tracker->modules_due, 0)) {
-		if (rh_modules_check(tracker, rh_ring_next_stack(&tracker->ring), depth, rh_clock_now(), &done))
-			depth = rh_unwind(&tracker->walker, caller, rh_ring_next_stack(&tracker->ring), max);
-		if (done)
-			tracker->misses = misses;
+	if (rh_modules_check(tracker, walker->pcs, rh_walker_pcs(walker), rh_clock_now(), &done)) {
+		uint32_t again = rh_walk(walker, caller);
+
+		if (again < same)
+			same = again;
 	}
-	rh_tracker_room(tracker, RH_EVENT_BYTES + RH_FRAME_BYTES * depth);
-	return depth;
+	if (done)
+		tracker->misses = misses;
+	return same;
+}
+
+/* The log's stack ends where walker.kept does, but may begin further in: what nobody asks for is not logged again after a new chunk. Two are
+ * asked for in a row so that a stack that becomes shallower by one does not begin further out each time. */
+static __attribute__((noinline)) struct difference begin_anew(struct rh_tracker *tracker)
+{
+	const uint32_t most = RH_PUSH_FACTOR * tracker->walker.max, depth = tracker->walker.depth;
+	struct difference difference;
+
+	difference.push = depth < most ? depth : most;
+	rh_tracker_room(tracker, RH_EVENT_BYTES + RH_FRAME_BYTES * difference.push);
+	difference.pop = tracker->ring.depth;
+	tracker->log_base = depth - difference.push;
+	return difference;
+}
+
+/* Walks the stack and makes room for the record. */
+static inline struct difference prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
+{
+	struct rh_walker *walker = &tracker->walker;
+	uint32_t same = rh_walk(walker, caller), depth;
+	uint64_t misses = rh_unwind_misses();
+
+	if (__builtin_expect(misses != tracker->misses || tracker->modules_due, 0))
+		same = look_at_modules(tracker, caller, misses, same);
+	depth = walker->depth;
+	rh_tracker_room(tracker, RH_EVENT_BYTES + RH_FRAME_BYTES * (depth - same));
+	if (__builtin_expect(tracker->ring.depth == 0 || tracker->log_base, 0)) {
+		const uint32_t base = tracker->log_base;
+
+		if (tracker->ring.depth == 0 || same <= base || depth - base < walker->max)
+			return begin_anew(tracker);
+		return (struct difference){base + tracker->ring.depth - same, depth - same};
+	}
+	return (struct difference){tracker->ring.depth - same, depth - same};
+}
+
+static inline uint8_t *put_stack(struct rh_tracker *tracker, uint8_t *p, struct difference difference)
+{
+	const struct rh_kept *frame = tracker->walker.kept + tracker->walker.depth - difference.push;
+
+	p = rh_put_stack(&tracker->ring, p, difference.pop, difference.push);
+	for (uint32_t i = 0; i < difference.push; i++)
+		p = rh_put_frame(&tracker->ring, p, rh_kept_pc(&frame[i]));
+	return p;
 }
 
 #define HERE ((uintptr_t)__builtin_frame_address(0))
@@ -205,14 +254,14 @@ void rh_event_alloc(void *block, size_t size, enum rh_call call, const struct rh
 	struct rh_tracker *tracker = entry.tracker;
 
 	if (tracker && rh_sampler_takes(&tracker->random, rh_session.sample_threshold)) {
-		uint32_t depth = prepare(tracker, caller);
+		struct difference stack = prepare(tracker, caller);
 		uint8_t *p = rh_ring_position(&tracker->ring);
 
 		*p++ = RH_TAG(RH_RECORD_ALLOC, call);
 		p = rh_put_time(&tracker->ring, p, rh_clock_now());
 		p = rh_put_address(&tracker->ring, p, (uint64_t)block);
 		p = rh_put_varint(p, size);
-		p = rh_put_stack(&tracker->ring, p, depth);
+		p = put_stack(tracker, p, stack);
 		commit_event(tracker, p);
 	}
 	leave(&entry, saved);
@@ -252,7 +301,7 @@ void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, ui
 	uint8_t *p;
 
 	if (tracker && rh_sampler_takes(&tracker->random, rh_session.sample_threshold)) {
-		uint32_t depth = prepare(tracker, caller);
+		struct difference stack = prepare(tracker, caller);
 		uint64_t now = rh_clock_now();
 
 		p = rh_ring_position(ring);
@@ -262,7 +311,7 @@ void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, ui
 		p = rh_put_address(ring, p, (uint64_t)old);
 		p = rh_put_address(ring, p, (uint64_t)block);
 		p = rh_put_varint(p, size);
-		p = rh_put_stack(ring, p, depth);
+		p = put_stack(tracker, p, stack);
 		commit_event(tracker, p);
 	} else if (tracker && rh_session.sample_threshold) {
 		rh_tracker_room(tracker, RH_EVENT_BYTES);

@@ -84,7 +84,9 @@ static uint32_t slot_index(const struct rh_seat *seat)
 
 static void count_loss(enum rh_loss kind)
 {
-	__atomic_fetch_add(&rh_session.slab.slab->lost[kind], 1, __ATOMIC_RELAXED);
+	struct rh_slab *slab = __atomic_load_n(&rh_session.losses, __ATOMIC_ACQUIRE);
+
+	__atomic_fetch_add(&slab->lost[kind], 1, __ATOMIC_RELAXED);
 }
 
 /* ---- trackers ---- */
@@ -113,8 +115,7 @@ static bool equip(struct rh_seat *seat, uint32_t number)
 	ring->records = (uint8_t *)(slot + 1);
 	ring->room = rh_session.slab.slab->slot_size - (uint32_t)sizeof *slot;
 	ring->event_limit = rh_session.config.tracker_event_buffer_size;
-	ring->stack[0] = tracker->stacks;
-	ring->stack[1] = tracker->stacks + rh_session.config.max_stack_depth;
+	rh_walker_equip(&tracker->walker, tracker->walker_memory, rh_session.config.max_stack_depth);
 	tracker->random = (rh_clock_now() ^ (uint64_t)(uintptr_t)tracker) | 1;
 	tracker->log_inode = 0;
 	tracker->max_depth = rh_session.config.max_stack_depth;
@@ -139,6 +140,7 @@ static void introduce(struct rh_seat *seat, uint32_t level, uint32_t number)
 		tracker->tid = rh_thread_id();
 	tracker->thread = serial;
 	tracker->level = level;
+	rh_walker_reset(&tracker->walker);
 	__atomic_store_n(&tracker->ring.slot->thread, serial, __ATOMIC_RELAXED);
 	if (chunk->magic != RH_CHUNK_MAGIC) {
 		rh_tracker_begin_chunk(tracker, slot_index(seat), 0, 0);
@@ -214,7 +216,7 @@ static __attribute__((noinline)) bool abandoned(void)
 	static uint32_t taken;
 	const struct rh_frame from = RH_CALLER();
 	struct rh_walker walker = {0};
-	uint64_t all = UINT64_MAX, mask;
+	uint64_t all = RH_SIGNALS_THAT_WAIT, mask;
 	bool in_handler = true;
 
 	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
@@ -245,7 +247,7 @@ static struct rh_entry bind(uint32_t level, uint32_t number, uintptr_t here, boo
 {
 	struct rh_seat *seat = self.seat[level];
 	struct rh_entry entry = nothing();
-	uint64_t all = UINT64_MAX, mask;
+	uint64_t all = RH_SIGNALS_THAT_WAIT, mask;
 
 	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
 	if (!seat || !seat_fits(seat)) {
@@ -377,26 +379,41 @@ bool rh_seats_prepare(uint32_t count, bool child)
 	return true;
 }
 
+static bool has_no_owner(struct rh_seat *seat)
+{
+	int result = pthread_mutex_trylock(&seat->owner);
+
+	if (result == EOWNERDEAD)
+		pthread_mutex_consistent(&seat->owner);
+	if (result != 0 && result != EOWNERDEAD)
+		return false;
+	pthread_mutex_unlock(&seat->owner);
+	return true;
+}
+
 bool rh_seats_finish(uint32_t number)
 {
-	const long pause = 50000; /* ns */
+	const long pause = 50000;                                 /* ns */
+	const uint64_t patience = rh_clock_now() + 1000000000; /* ns */
 	bool all = true;
-	int patience = 20000; /* pauses in all: a second */
 
 	for (uint32_t i = 0; i < RH_SEATS_MAX; i++) {
 		struct rh_seat *seat = &rh_session.seats[i];
 
 		if (i >= prepared && i < RH_TRACKERS_MAX)
 			continue;
-		while (__atomic_load_n(&seat->busy, __ATOMIC_ACQUIRE) && patience) {
+		while (__atomic_load_n(&seat->busy, __ATOMIC_ACQUIRE) && rh_clock_now() < patience) {
 			bool mine = false;
 
 			for (int level = 0; level < RH_LEVELS; level++)
 				mine |= self.seat[level] == seat; /* we are in a signal handler that interrupted it */
 			if (mine)
 				break;
+			if (i < RH_TRACKERS_MAX && has_no_owner(seat)) {
+				seat->busy = 0; /* its thread ended inside a recording, by pthread_exit in a signal handler */
+				break;
+			}
 			rh_sys_sleep(pause);
-			patience--;
 		}
 		if (__atomic_load_n(&seat->busy, __ATOMIC_ACQUIRE)) {
 			all = false; /* what it has committed is in the slab */

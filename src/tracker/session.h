@@ -31,6 +31,9 @@
 /* Recordings that may be under way in one thread: its own, and those of signal handlers that interrupt it. */
 #define RH_LEVELS 4
 
+/* A record holds at most so many frames for each one of max_stack_depth. */
+#define RH_PUSH_FACTOR 2
+
 /* One seat's recording state in one session. Private memory, zeroed. */
 struct rh_tracker {
 	struct rh_ring ring;
@@ -46,8 +49,9 @@ struct rh_tracker {
 	uint32_t max_depth;       /* of the session that this tracker belongs to, like writer: a recording may be interrupted by the next session's enable */
 	struct rh_writer *writer;
 	uint32_t level;
+	uint32_t log_base;        /* outermost frames of walker.kept that the log does not have */
 	char scratch[RH_PATH_SCRATCH];
-	uint64_t stacks[];        /* ring.stack points here */
+	char walker_memory[] __attribute__((aligned(16))); /* what walker.kept and the like point to */
 };
 
 struct rh_seat {
@@ -71,6 +75,7 @@ struct rh_session {
 	uint64_t last_rss;        /* atomic: time of the latest RSS record */
 	struct rh_seat *seats;    /* RH_SEATS_MAX */
 	struct rh_slab_map slab;
+	struct rh_slab *losses;   /* header of the slab, for counting losses without being busy: mapped until the next session has ended */
 	struct rh_writer writer;
 	rheaper_config config;
 	char home[PATH_MAX];      /* the directory that the profile was made in, absolute */

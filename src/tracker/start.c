@@ -50,6 +50,10 @@ bool rh_start_reading(void)
 	held = rh_floating_hold();
 	bad = rh_environment_read(&rh_environment, &value);
 	rh_floating_release(held);
+	if (!bad && rh_environment.unwinder >= 0 && !rh_unwind_choose((enum rh_unwinder)rh_environment.unwinder)) {
+		bad = "RHEAPER_UNWINDER"; /* not in this library */
+		value = "libunwind";
+	}
 	if (bad) {
 		rh_environment.enable = false;
 		rh_say("not recording: ", bad, "=", value, ": not a valid value", NULL);

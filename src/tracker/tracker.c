@@ -55,7 +55,7 @@ _Static_assert(sizeof(union rh_gate) == RH_GATE_SIZE, "the gate is wiped as a pa
 static int lock_gate(uint64_t *mask)
 {
 	uint32_t me = rh_sandboxed ? rh_thread_mark() : rh_thread_id();
-	uint64_t all = UINT64_MAX;
+	uint64_t all = RH_SIGNALS_THAT_WAIT;
 
 	rh_sys_sigmask(SIG_BLOCK, &all, mask);
 	for (;;) {
@@ -163,7 +163,7 @@ static int read_config(const rheaper_config *given, rheaper_config *config)
 static uint32_t slot_size(const rheaper_config *config)
 {
 	uint64_t wanted = sizeof(struct rh_slot) + (uint64_t)config->tracker_event_buffer_size * EVENT_BYTES_USUAL +
-			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * config->max_stack_depth;
+			  RH_EVENT_BYTES + (uint64_t)RH_FRAME_BYTES * RH_PUSH_FACTOR * config->max_stack_depth;
 	uint32_t size = SLOT_SIZE_MIN;
 
 	while (size < wanted && size < SLOT_SIZE_MAX)
@@ -173,7 +173,7 @@ static uint32_t slot_size(const rheaper_config *config)
 
 static bool map_trackers(const rheaper_config *config)
 {
-	const size_t size = sizeof(struct rh_tracker) + 2 * sizeof(uint64_t) * config->max_stack_depth;
+	const size_t size = sizeof(struct rh_tracker) + rh_walker_size(config->max_stack_depth);
 	const size_t writer_size = (sizeof(struct rh_writer) + 63) & ~(size_t)63;
 	char *memory;
 
@@ -232,6 +232,7 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	strrchr(rh_session.home, '/')[rh_session.home == strrchr(rh_session.home, '/')] = '\0'; /* "/" stays */
 	rh_writer_begin(&rh_session.writer);
 	*rh_session.shared_writer = rh_session.writer;
+	__atomic_store_n(&rh_session.losses, rh_session.slab.slab, __ATOMIC_RELEASE);
 	if (path)
 		strcpy(path, directory);
 	return 0;
@@ -383,7 +384,11 @@ int rheaper_disable_tracking(void)
 		rh_manifest_end(rh_session.writer.directory, end, rh_clock_monotonic());
 		rh_writer_end(&rh_session.writer);
 		if (quiet) {
-			rh_slab_unmap(&rh_session.slab);
+			static struct rh_slab *retired;
+
+			if (retired)
+				munmap(retired, RH_SLAB_HEADER_SIZE);
+			retired = rh_slab_unmap_slots(&rh_session.slab);
 			unmap_trackers();
 		} else {
 			rh_session.slab.slab = NULL; /* left to the thread that is stuck in it */

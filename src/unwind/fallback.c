@@ -224,7 +224,7 @@ static void walk_below(struct job *job)
 
 static bool block_signals(uint64_t *before)
 {
-	uint64_t all = UINT64_MAX;
+	uint64_t all = RH_SIGNALS_THAT_WAIT;
 
 	return rh_sys_extra(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, KERNEL_SIGSET_SIZE) == 0;
 }

@@ -7,8 +7,9 @@
 #ifndef RH_UNWIND_H
 #define RH_UNWIND_H
 
-#include <stdint.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A frame to start from: what a function finds in the frame pointer chain about its caller. */
 struct rh_frame {
@@ -34,18 +35,69 @@ struct rh_frame {
 #define RH_CALLER() ((struct rh_frame){(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), 0, 0})
 #endif
 
+/* A frame of the last walk. */
+struct rh_kept {
+	uint64_t pc;       /* RH_KEPT_ADDRESS: the return address; RH_KEPT_EXACT; the other bits are the walk's */
+	uintptr_t cfa;     /* the stack pointer in this frame */
+	uintptr_t fp_slot; /* where its rbp value was loaded from; 0: still in the register */
+	uintptr_t fp;
+};
+#define RH_KEPT_ADDRESS ((UINT64_C(1) << 57) - 1) /* the largest user addresses that x86-64 and aarch64 have */
+#define RH_KEPT_EXACT (UINT64_C(1) << 61)
+
+/* The pc as the log has it, with RH_PC_EXACT (log/format.h). */
+static inline uint64_t rh_kept_pc(const struct rh_kept *frame)
+{
+	return (frame->pc & RH_KEPT_ADDRESS) | (frame->pc & RH_KEPT_EXACT) << 2;
+}
+
 /* One per tracker: memory that a walk may use. Plain data, zeroed by its owner before the first use; used by one walk at a time. */
 struct rh_walker {
 	void *private_stack; /* mapped at the first fallback to libunwind; kept until rh_walker_release */
-	uint64_t truncated;  /* walks that ended early because a frame could not be understood */
+	uint64_t truncated;  /* times that a stack was found to end early because a frame could not be understood */
 	uint64_t fallbacks;  /* times that libunwind had to help: one for each frame that no row expresses */
+
+	/* Of rh_walk alone; the memory is its owner's, rh_walker_equip. */
+	struct rh_kept *kept; /* the last stack, outermost frame first */
+	uint32_t depth;       /* frames in it */
+	uint32_t max;         /* frames that are asked for */
+	uint32_t capacity;
+	bool end_is_certain;  /* kept[0] is the outermost frame whatever memory holds; else it is to be looked at again */
+	uint64_t epoch;       /* of the rows that it was walked with */
+	struct rh_kept *fresh;
+	uint64_t *pcs;        /* max entries, for anybody between two walks */
 };
+
+/* How stacks are walked. RH_UNWINDER_CFI: rows, incrementally, with libunwind for what they cannot express. The others are there to compare
+ * with: libunwind alone; frame pointers alone, which code that keeps none leads astray. */
+enum rh_unwinder { RH_UNWINDER_CFI = 0, RH_UNWINDER_LIBUNWIND, RH_UNWINDER_FP };
+
+/* Bytes that a walker needs for stacks of which `max` frames are asked for, and their use. A walk begins anew after it. */
+size_t rh_walker_size(uint32_t max);
+void rh_walker_equip(struct rh_walker *walker, void *memory, uint32_t max);
+
+/* The next walk takes nothing for known: the thread is another one, or the last walk was abandoned. */
+static inline void rh_walker_reset(struct rh_walker *walker)
+{
+	walker->depth = 0;
+}
+
+/* Walks to walker->kept, which has walker->depth frames then. Of them the `max` innermost are right, which is all of them unless there are
+ * more; those further out are what they once were. Returns how many outermost pcs are the same as after the last walk. Never fails: in
+ * doubt the stack ends early. */
+uint32_t rh_walk(struct rh_walker *walker, const struct rh_frame *from);
+
+/* The innermost frames of the last walk, at most walker->max, as rh_unwind writes them, to walker->pcs. Returns how many. */
+uint32_t rh_walker_pcs(struct rh_walker *walker);
+
+/* Chooses the unwinder. Before the first walk, or while none is under way. False where it is not to be had. */
+bool rh_unwind_choose(enum rh_unwinder unwinder);
 
 /* The stack ends where code has no call frame information (counted in truncated). What the rows of unwind/rows.h cannot express is left to
  * libunwind in the shared library, and ends the stack in the static one.
  *
- * Writes return addresses to pcs, innermost (from->pc) first, at most max (>= 1). A pc that was interrupted by a signal carries
- * RH_PC_EXACT (log/format.h). Returns how many. Never fails: in doubt the stack ends early. */
+ * The whole stack by rows (x86-64; elsewhere by libunwind), without memory of the last one. Writes return addresses to pcs, innermost
+ * (from->pc) first, at most max (>= 1). A pc that was interrupted by a signal carries RH_PC_EXACT. Returns how many. Never fails. */
 unsigned rh_unwind(struct rh_walker *walker, const struct rh_frame *from, uint64_t *pcs, unsigned max);
 
 /* Code was unloaded or replaced: forget everything that was learnt about it. Call when it is gone, before other code may take its place.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk: from the caller's frame outward, one row a frame.
+ * The walk: from the caller's frame outward, one row a frame; and the steps that few frames need.
  *
  * A stack pointer row adds a positive offset to an address on the running stack, which is mapped up to the outermost frame. Only where an
  * address comes out of memory or a register (rbp, a realigned frame, a signal's context) it is checked before it is followed: it must grow
@@ -19,18 +19,12 @@
 #include "unwind/fallback.h"
 #include "unwind/find.h"
 #include "unwind/rows.h"
+#include "unwind/step.h"
 
 #if defined(__x86_64__)
 
-/* A step outward larger than this is checked: larger frames are rare. */
-#define NEAR (UINT64_C(1) << 20)
-
 /* Checked steps a walk makes. Bounds what a cycle in damaged memory can cost. */
 #define JUMPS_MAX 32
-
-/* No code lies below: a null pc marks the end of many stacks. */
-#define CODE_MIN UINT64_C(4096)
-#define CODE_END (UINT64_C(1) << RH_CODE_BITS)
 
 #define KERNEL_SIGSET_SIZE 8
 
@@ -44,8 +38,7 @@ static bool is_readable(uintptr_t address)
 	return readable;
 }
 
-/* Whether a walk may leave the neighbourhood and go on at this stack pointer. */
-static __attribute__((cold, noinline)) bool may_jump(uintptr_t address, unsigned *jumps)
+__attribute__((cold, noinline)) bool rh_may_jump(uintptr_t address, unsigned *jumps)
 {
 	return (address & 7) == 0 && (*jumps)++ < JUMPS_MAX && is_readable(address);
 }
@@ -62,54 +55,46 @@ static bool is_entry(uintptr_t cfa)
 	return &__libc_stack_end && cfa - ((uintptr_t)__libc_stack_end - ENTRY_FRAME) <= 2 * ENTRY_FRAME;
 }
 
-static inline bool is_near(uintptr_t address, uintptr_t cfa)
+__attribute__((noinline, no_sanitize("address"))) bool rh_step_rare(struct rh_walker *walker, struct rh_row row, struct rh_step *step,
+								    unsigned *jumps)
 {
-	return (address & 7) == 0 && address - cfa < NEAR;
-}
+	uintptr_t inner = step->frame.cfa;
 
-static inline uintptr_t load(uintptr_t address)
-{
-	return *(const uintptr_t *)address;
-}
-
-/* The steps that few frames need; apart from the walk, so that its state stays in registers. From the frame outward to the next one; sets
- * *exact where that one was interrupted. False: the stack ends here. */
-static __attribute__((noinline, no_sanitize("address"))) bool step_rare(struct rh_walker *walker, struct rh_row row, struct rh_frame *frame,
-									uint64_t *exact, unsigned *jumps)
-{
-	uintptr_t inner = frame->cfa;
-
+	step->exact = 0;
 	switch (row.kind) {
 	case RH_ROW_REALIGN: {
-		uintptr_t slot = frame->fp + (uintptr_t)(intptr_t)row.cfa_offset;
+		uintptr_t slot = step->frame.fp + (uintptr_t)(intptr_t)row.cfa_offset;
 
-		if (!is_near(slot, inner) && !may_jump(slot, jumps))
+		if (!rh_is_near(slot, inner) && !rh_may_jump(slot, jumps))
 			break;
-		frame->cfa = load(slot);
-		if (!is_near(frame->cfa - 8, inner) && !may_jump(frame->cfa - 8, jumps))
+		step->frame.cfa = rh_load(slot);
+		if (!rh_is_near(step->frame.cfa - 8, inner) && !rh_may_jump(step->frame.cfa - 8, jumps))
 			break;
-		frame->fp = load(frame->fp + (uintptr_t)(intptr_t)row.fp_offset);
-		frame->pc = load(frame->cfa - 8);
+		step->fp_slot = step->frame.fp + (uintptr_t)(intptr_t)row.fp_offset;
+		step->frame.fp = rh_load(step->fp_slot);
+		step->frame.pc = rh_load(step->frame.cfa - 8);
 		return true;
 	}
 	case RH_ROW_SIGNAL: {
 		const ucontext_t *context = (const ucontext_t *)inner;
 
-		frame->pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-		frame->fp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
-		frame->cfa = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-		*exact = RH_PC_EXACT;
-		if (!may_jump(frame->cfa, jumps))
+		step->frame.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+		step->frame.fp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+		step->frame.cfa = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+		step->fp_slot = (uintptr_t)&context->uc_mcontext.gregs[REG_RBP];
+		step->exact = RH_PC_EXACT;
+		if (!rh_may_jump(step->frame.cfa, jumps))
 			break;
 		return true;
 	}
 	case RH_ROW_HARD: {
 		uint64_t next;
 
-		if (rh_fallback(walker, frame, &next, 1, frame) == 0)
+		if (rh_fallback(walker, &step->frame, &next, 1, &step->frame) == 0)
 			return false; /* counted there */
-		*exact = next & RH_PC_EXACT;
-		if (!is_near(frame->cfa, inner) && !may_jump(frame->cfa, jumps))
+		step->fp_slot = RH_FP_IN_REGISTER;
+		step->exact = next & RH_PC_EXACT;
+		if (!rh_is_near(step->frame.cfa, inner) && !rh_may_jump(step->frame.cfa, jumps))
 			break;
 		return true;
 	}
@@ -137,39 +122,38 @@ __attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *wal
 
 		if (__builtin_expect(row.kind == RH_ROW_SP, 1)) {
 			cfa += (uintptr_t)(intptr_t)row.cfa_offset;
-			pc = load(cfa - 8);
+			pc = rh_load(cfa - 8);
 			if (row.fp_offset != RH_FP_KEPT)
-				fp = load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
+				fp = rh_load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
 		} else if (__builtin_expect(row.kind == RH_ROW_FP, 1)) {
 			uintptr_t inner = cfa;
 
 			cfa = fp + (uintptr_t)(intptr_t)row.cfa_offset;
-			if (__builtin_expect(!is_near(cfa - 8, inner), 0) && !may_jump(cfa - 8, &jumps)) {
+			if (__builtin_expect(!rh_is_near(cfa - 8, inner), 0) && !rh_may_jump(cfa - 8, &jumps)) {
 				walker->truncated++;
 				break;
 			}
-			pc = load(cfa - 8);
+			pc = rh_load(cfa - 8);
 			if (row.fp_offset != RH_FP_KEPT)
-				fp = load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
+				fp = rh_load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
 		} else if (row.kind == RH_ROW_END) {
 			break;
 		} else {
-			struct rh_frame frame = {pc, cfa, fp};
-			uint64_t exact = 0;
+			struct rh_step step = {.frame = {pc, cfa, fp}};
 
-			if (!step_rare(walker, row, &frame, &exact, &jumps))
+			if (!rh_step_rare(walker, row, &step, &jumps))
 				break;
-			pc = frame.pc;
-			cfa = frame.cfa;
-			fp = frame.fp;
-			if (exact && pc >= CODE_MIN && pc < CODE_END) {
-				pcs[count++] = pc | exact;
+			pc = step.frame.pc;
+			cfa = step.frame.cfa;
+			fp = step.frame.fp;
+			if (step.exact && rh_is_code(pc)) {
+				pcs[count++] = pc | step.exact;
 				code = pc;
 				continue;
 			}
 		}
-		if (__builtin_expect(pc - CODE_MIN >= CODE_END - CODE_MIN, 0)) {
-			walker->truncated += pc >= CODE_END;
+		if (__builtin_expect(!rh_is_code(pc), 0)) {
+			walker->truncated += pc >= RH_CODE_END;
 			break;
 		}
 		pcs[count++] = pc;

@@ -72,6 +72,7 @@ static void deep_stacks_need_more_than_a_nibble(void **state)
 	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
 	uint64_t deep[300];
 
+	maker_set(maker, "max_stack_depth", "300");
 	for (size_t i = 0; i < 300; i++)
 		deep[i] = 0x1000 + i;
 	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 1, deep, 300);
@@ -309,6 +310,66 @@ static void the_views_name_the_innermost_frame_outside_the_libraries(void **stat
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, test_setup, test_teardown)
 
+
+static void no_backtrace_has_more_frames_than_max_stack_depth(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	maker_set(maker, "max_stack_depth", "3");
+	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 1, MAKER_STACK(0x103, 0x102, 0x101));
+	maker_alloc(stream, 20, RH_CALL_MALLOC, 32, 2, MAKER_STACK(0x104, 0x103, 0x102, 0x101));
+	maker_alloc(stream, 30, RH_CALL_MALLOC, 48, 3, MAKER_STACK(0x105, 0x104, 0x103, 0x102, 0x101));
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(test,
+		  "SELECT size, group_concat(addr) FROM (SELECT a.size, b.addr FROM allocations a, backtraces b WHERE b.id = a.bt "
+		  "ORDER BY a.size, b.frame_no) GROUP BY size",
+		  "1|259,258,257\n2|260,259,258\n3|261,260,259\n");
+}
+
+static void stacks_that_differ_beyond_max_stack_depth_are_one(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	maker_set(maker, "max_stack_depth", "2");
+	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 1, MAKER_STACK(0x103, 0x102, 0x101));
+	maker_alloc(stream, 20, RH_CALL_MALLOC, 32, 2, MAKER_STACK(0x103, 0x102, 0x999));
+	maker_alloc(stream, 30, RH_CALL_MALLOC, 48, 3, MAKER_STACK(0x103, 0x102));
+	maker_alloc(stream, 40, RH_CALL_MALLOC, 64, 4, MAKER_STACK(0x103, 0x102, 0x103, 0x102, 0x101));
+	maker_flush(stream);
+	maker_alloc(stream, 50, RH_CALL_MALLOC, 80, 5, MAKER_STACK(0x103, 0x101, 0x101));
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(test, "SELECT bt, allocations, bytes FROM callsites ORDER BY bt", "1|4|10\n2|1|5\n");
+}
+
+static void a_recursion_that_grows_far_beyond_max_stack_depth_is_cut_at_every_depth(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+	uint64_t deep[200];
+
+	maker_set(maker, "max_stack_depth", "50");
+	for (size_t i = 0; i < 200; i++)
+		deep[i] = 0x1000 + i;
+	for (size_t depth = 1; depth <= 200; depth++)
+		maker_alloc(stream, 10 * depth, RH_CALL_MALLOC, 16 * depth, depth, deep + 200 - depth, depth);
+	for (size_t depth = 199; depth >= 1; depth--)
+		maker_alloc(stream, 10 * (400 - depth), RH_CALL_MALLOC, 16 * (400 - depth), depth, deep + 200 - depth, depth);
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(test,
+		  "SELECT count(*), sum(frames = min(size, 50)), sum(first = 4096 + 200 - size) FROM (SELECT size, count(*) AS frames, min(b.addr) AS "
+		  "first FROM allocations a, backtraces b WHERE id = bt GROUP BY a.rowid)",
+		  "399|399|399\n");
+	test_rows(test, "SELECT count(DISTINCT bt) FROM allocations", "200\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +377,9 @@ int main(void)
 	    TEST(equal_stacks_share_one_number_also_across_chunks_and_threads),
 	    TEST(a_thread_change_within_a_stream_begins_a_new_stack),
 	    TEST(deep_stacks_need_more_than_a_nibble),
+	    TEST(a_recursion_that_grows_far_beyond_max_stack_depth_is_cut_at_every_depth),
+	    TEST(stacks_that_differ_beyond_max_stack_depth_are_one),
+	    TEST(no_backtrace_has_more_frames_than_max_stack_depth),
 	    TEST(pcs_that_share_an_entry_of_the_dictionary_stay_apart),
 	    TEST(tens_of_thousands_of_stacks_keep_their_numbers),
 	    TEST(an_allocation_without_a_stack_has_a_number_and_no_frames),

@@ -22,7 +22,8 @@ static struct {
 	uint8_t records[ROOM];
 } memory;
 
-static uint64_t stacks[2][DEPTH];
+static uint64_t last[DEPTH]; /* the last stack, outermost first */
+static uint32_t last_depth;
 static struct rh_ring ring;
 static struct read_cursor cursor;
 
@@ -34,8 +35,7 @@ static int set_up(void **state)
 	ring.slot = &memory.slot;
 	ring.records = memory.records;
 	ring.room = ROOM;
-	ring.stack[0] = stacks[0];
-	ring.stack[1] = stacks[1];
+	last_depth = 0;
 	rh_ring_open_chunk(&ring, 3, 7, 100, 5000, 6000);
 	return 0;
 }
@@ -62,14 +62,19 @@ static int set_up_with_thread(void **state)
 static void put_alloc(uint64_t time, uint64_t address, uint64_t size, const uint64_t *pcs, uint32_t depth)
 {
 	uint8_t *p = rh_ring_position(&ring);
+	uint32_t same = 0;
 
-	for (uint32_t i = 0; i < depth; i++)
-		rh_ring_next_stack(&ring)[i] = pcs[i];
+	while (same < depth && same < last_depth && last[same] == pcs[depth - 1 - same])
+		same++;
 	*p++ = RH_TAG(RH_RECORD_ALLOC, RH_CALL_CALLOC);
 	p = rh_put_time(&ring, p, time);
 	p = rh_put_address(&ring, p, address);
 	p = rh_put_varint(p, size);
-	p = rh_put_stack(&ring, p, depth);
+	p = rh_put_stack(&ring, p, last_depth - same, depth - same);
+	for (; same < depth; same++)
+		p = rh_put_frame(&ring, p, last[same] = pcs[depth - 1 - same]);
+	last_depth = depth;
+	assert_int_equal(ring.depth, depth);
 	rh_ring_commit(&ring, p);
 }
 

@@ -3,6 +3,7 @@
  * A tracker that keeps events in an array (recording-tracker.h).
  */
 #include <stdlib.h>
+#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -96,7 +97,7 @@ void rh_sandbox_prctl(int option, unsigned long mode)
 
 void rh_sandbox_syscall(long number, long first, long second)
 {
-	if (number == SYS_seccomp)
+	if (number == SYS_seccomp && (first != SECCOMP_SET_MODE_STRICT || second == 0))
 		recorded_sandboxes++;
 	else if (number == SYS_prctl)
 		rh_sandbox_prctl((int)first, (unsigned long)second);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A preload library that compares rh_unwind with unw_backtrace at every allocation of a real program, and says at the end how often they
- * differed. Not part of `make check`: tests/unit/unwind/agree.sh runs it.
+ * A preload library that compares the incremental walk with rh_unwind and with unw_backtrace at every allocation of a real program, and says
+ * at the end how often they differed. Not part of `make check`: tests/unit/unwind/agree.sh runs it.
  */
 #include <errno.h>
 #include <libunwind.h>
@@ -17,6 +17,7 @@
 #include "unwind/unwind.h"
 
 #define DEPTH 256
+#define ASKED 128 /* of the incremental walk: less, so that it meets its limits */
 #define OWN_FRAMES 4 /* frames of this file that unw_backtrace shows above the caller */
 #define REPORTED 3
 
@@ -25,9 +26,10 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-static uint64_t walks, frames, mismatches, hard_rows, lost_rows;
+static uint64_t walks, frames, mismatches, hard_rows, lost_rows, same_frames, deepest;
 static __thread __attribute__((tls_model("initial-exec"))) bool inside;
 static __thread __attribute__((tls_model("initial-exec"))) struct rh_walker *walker;
+static __thread __attribute__((tls_model("initial-exec"))) uint64_t *logged; /* what a log of differences would hold, outermost first */
 static uint64_t truncated, fallbacks;
 
 static void report(const char *what, const uint64_t *pcs, unsigned count)
@@ -50,9 +52,36 @@ static void count_rows(const uint64_t *pcs, unsigned count)
 	}
 }
 
+/* The incremental walk, as a log of differences makes it appear to a reader. */
+static bool incremental_agrees(const struct rh_frame *from, const uint64_t *pcs, unsigned count)
+{
+	uint32_t same = rh_walk(walker, from), depth = walker->depth;
+	unsigned asked = count < ASKED ? count : ASKED;
+
+	__atomic_fetch_add(&same_frames, same, __ATOMIC_RELAXED);
+	if (depth > deepest)
+		deepest = depth;
+	for (uint32_t i = same; i < depth; i++)
+		logged[i] = rh_kept_pc(&walker->kept[i]);
+	if (count < ASKED ? depth != count : depth < ASKED)
+		return false;
+	for (unsigned i = 0; i < asked; i++)
+		if (logged[depth - 1 - i] != pcs[i])
+			return false;
+	return true;
+}
+
+static void make_walker(void)
+{
+	walker = __libc_calloc(1, sizeof(*walker) + rh_walker_size(ASKED));
+	logged = __libc_calloc(4 * ASKED, sizeof(*logged));
+	if (!walker || !logged)
+		abort();
+	rh_walker_equip(walker, walker + 1, ASKED);
+}
+
 static __attribute__((noinline)) void compare(const struct rh_frame *from)
 {
-	static struct rh_walker spare;
 	void *theirs[DEPTH + OWN_FRAMES];
 	uint64_t ours[DEPTH], plain[DEPTH + OWN_FRAMES];
 	int saved_errno = errno, their_count;
@@ -63,9 +92,7 @@ static __attribute__((noinline)) void compare(const struct rh_frame *from)
 		return;
 	inside = true;
 	if (!walker)
-		walker = __libc_calloc(1, sizeof(*walker));
-	if (!walker)
-		walker = &spare;
+		make_walker();
 	before[0] = walker->truncated;
 	before[1] = walker->fallbacks;
 	count = rh_unwind(walker, from, ours, DEPTH);
@@ -85,6 +112,11 @@ static __attribute__((noinline)) void compare(const struct rh_frame *from)
 	bool same = their_count == (int)count;
 	for (unsigned i = 0; same && i < count; i++)
 		same = (ours[i] & ~RH_PC_EXACT) == plain[i];
+	if (!incremental_agrees(from, ours, count)) {
+		if (mismatches < REPORTED)
+			report("incremental  ", walker->pcs, rh_walker_pcs(walker));
+		same = false;
+	}
 	if (!same && __atomic_fetch_add(&mismatches, 1, __ATOMIC_RELAXED) < REPORTED) {
 		report("rh_unwind    ", ours, count);
 		report("unw_backtrace", plain, (unsigned)their_count);
@@ -139,8 +171,9 @@ static __attribute__((constructor)) void start(void)
 static __attribute__((destructor)) void finish(void)
 {
 	inside = true;
-	fprintf(stderr, "agree: %s: %llu walks, %llu frames, %llu mismatches; %llu fallbacks, %llu truncated, %llu hard and %llu lost frames, %llu rows\n",
+	fprintf(stderr, "agree: %s: %llu walks, %llu frames, %llu mismatches; %.2f new frames a walk, at most %llu; %llu fallbacks, %llu truncated, %llu hard and %llu lost frames, %llu rows\n",
 		program_invocation_short_name, (unsigned long long)walks, (unsigned long long)frames, (unsigned long long)mismatches,
+		walks ? (double)(frames - same_frames) / (double)walks : 0.0, (unsigned long long)deepest,
 		(unsigned long long)fallbacks, (unsigned long long)truncated, (unsigned long long)hard_rows,
 		(unsigned long long)lost_rows, (unsigned long long)rh_unwind_misses());
 }

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unwind.h>
 
 #define UNW_LOCAL_ONLY
@@ -23,6 +24,14 @@
 
 __thread struct comparison compared;
 static __thread struct rh_walker walker;
+
+/* A walk with memory, and what a log of its differences would hold, outermost first. */
+struct memory {
+	struct rh_walker walker;
+	uint64_t logged[4 * STACK_MAX];
+	uint32_t depth;
+};
+static __thread struct memory *whole, *limited;
 
 static _Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*libgcc_pc)(struct _Unwind_Context *, int *);
@@ -99,6 +108,34 @@ static __attribute__((noinline)) void ask_libgcc(const struct rh_frame *from, st
 	libgcc_backtrace(visit_frame, &visit);
 }
 
+static struct memory *new_memory(uint32_t max)
+{
+	size_t size = sizeof(struct memory) + rh_walker_size(max);
+	struct memory *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		abort();
+	rh_walker_equip(&memory->walker, memory + 1, max);
+	return memory;
+}
+
+static __attribute__((noinline)) void walk_on(struct memory *memory, const struct rh_frame *from, struct stack *stack)
+{
+	struct rh_walker *w = &memory->walker;
+	uint32_t same = rh_walk(w, from);
+
+	if (same > memory->depth || same > w->depth)
+		abort();
+	for (uint32_t i = same; i < w->depth; i++)
+		memory->logged[i] = rh_kept_pc(&w->kept[i]);
+	memory->depth = w->depth;
+	stack->count = 0;
+	for (uint32_t i = w->depth; i > 0 && stack->count < w->max; i--)
+		push(stack, memory->logged[i - 1]);
+	if (stack->count != rh_walker_pcs(w) || memcmp(stack->pcs, w->pcs, stack->count * sizeof(w->pcs[0])) != 0)
+		stack->count = 0; /* it was not the same after all */
+}
+
 __attribute__((noinline)) void compare_from(const struct rh_frame *from)
 {
 	struct stack *ours = &compared.ours;
@@ -113,6 +150,12 @@ __attribute__((noinline)) void compare_from(const struct rh_frame *from)
 
 		compared.kinds |= 1u << rh_row_of((uintptr_t)(ours->pcs[i] & ~RH_PC_EXACT) - !exact, rh_rows_epoch()).kind;
 	}
+	if (!limited) {
+		whole = new_memory(STACK_MAX);
+		limited = new_memory(LIMITED_MAX);
+	}
+	walk_on(whole, from, &compared.incremental);
+	walk_on(limited, from, &compared.limited);
 	ask_libunwind(from, &compared.libunwind);
 	ask_libgcc(from, &compared.libgcc);
 }
@@ -135,14 +178,22 @@ static bool same(const struct stack *a, const struct stack *b)
 	return a->count == b->count && memcmp(a->pcs, b->pcs, a->count * sizeof(a->pcs[0])) == 0;
 }
 
+bool compare_incremental_agreed(void)
+{
+	const struct stack *ours = &compared.ours, *few = &compared.limited;
+	unsigned asked = ours->count < LIMITED_MAX ? ours->count : LIMITED_MAX;
+
+	return same(ours, &compared.incremental) && few->count == asked && memcmp(few->pcs, ours->pcs, asked * sizeof(ours->pcs[0])) == 0;
+}
+
 bool compare_agreed(void)
 {
-	return compared.ours.count > 0 && same(&compared.ours, &compared.libunwind) && same(&compared.ours, &compared.libgcc);
+	return compared.ours.count > 0 && compare_incremental_agreed() && same(&compared.ours, &compared.libunwind) && same(&compared.ours, &compared.libgcc);
 }
 
 bool compare_undecided(void)
 {
-	return !same(&compared.libunwind, &compared.libgcc) &&
+	return compare_incremental_agreed() && !same(&compared.libunwind, &compared.libgcc) &&
 	       (same(&compared.ours, &compared.libunwind) || same(&compared.ours, &compared.libgcc));
 }
 
@@ -164,6 +215,8 @@ void assert_agreed(void)
 		show("rh_unwind", &compared.ours);
 		show("libunwind", &compared.libunwind);
 		show("libgcc", &compared.libgcc);
+		show("increment.", &compared.incremental);
+		show("limited", &compared.limited);
 		fail();
 	}
 }

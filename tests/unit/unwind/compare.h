@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One stack, walked three times: by rh_unwind, by libunwind and by libgcc's unwinder.
+ * One stack, walked by rh_unwind, by libunwind and by libgcc's unwinder, and incrementally, from what the last comparison of this thread
+ * left: once with room for all frames, once so that few are asked for.
  */
 #ifndef TESTS_UNWIND_COMPARE_H
 #define TESTS_UNWIND_COMPARE_H
@@ -22,11 +23,13 @@ struct stack {
 };
 
 struct comparison {
-	struct stack ours, libunwind, libgcc;
+	struct stack ours, libunwind, libgcc, incremental, limited;
 	unsigned kinds;     /* bit 1 << kind for each kind of row that was met (unwind/rows.h) */
 	uint64_t truncated; /* of this walk */
 	uint64_t fallbacks;
 };
+
+#define LIMITED_MAX 12 /* frames that are asked for in `limited` */
 
 /* What the last compare_here of this thread found. */
 extern __thread struct comparison compared;
@@ -44,6 +47,9 @@ void compare_from(const struct rh_frame *from);
 void compare_forget(void);
 
 bool compare_agreed(void);
+
+/* The incremental walks agree with rh_unwind, whatever the others say. */
+bool compare_incremental_agreed(void);
 
 /* The two others did not agree with each other, and we agreed with one of them. */
 bool compare_undecided(void);
