@@ -438,10 +438,12 @@ static void signals_leave_nothing_behind(void **state)
 {
 	static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
 	struct test *test = *state;
-	const char *const arguments[] = {"-v", in(test, "rip-1"), test->database, NULL};
+	char profile[4200];
+	const char *const arguments[] = {"-v", profile, test->database, NULL};
 	static const char filling[4096];
 	int full[2];
 
+	snprintf(profile, sizeof profile, "%s/rip-1", test->directory);
 	make_profile(test);
 	/* It stops where it gives its account, before the database gets its name: no one makes room in the pipe. */
 	assert_int_equal(pipe(full), 0);
