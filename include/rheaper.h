@@ -77,23 +77,25 @@ RHEAPER_API void rheaper_report_alloc(void *p, size_t n);
 RHEAPER_API void rheaper_report_realloc(void *old, void *p, size_t n);
 RHEAPER_API void rheaper_report_free(void *p);
 
-/* A program's own allocator. A relinked program that defines the object rheaper_backend has its allocations made by these functions, recorded or not;
- * they are found when the program is linked or loaded, and nothing is to be called. Without the definition it is the allocator that the
+/* A program's own allocator. A relinked program that defines the object rheaper_backend has its allocations made by these functions,
+ * recorded or not; they are found when the program is linked or loaded, and nothing is to be called. Without the definition it is the allocator that the
  * program was linked with. What a program does that is not relinked, and what shared libraries do for themselves, does not come here.
  *
  *     const struct rheaper_backend rheaper_backend = {my_malloc, my_calloc, my_realloc, my_free, my_memalign, my_usable_size};
  *
- * Each function keeps the contract of malloc(3), posix_memalign(3) or malloc_usable_size(3) for the function that it is named after, errno and
- * NULL arguments included; none is NULL. memalign also serves aligned_alloc, posix_memalign, valloc and pvalloc, which check their arguments first.
+ * Each function keeps the contract of malloc(3), posix_memalign(3) or malloc_usable_size(3) for the function that it is named after,
+ * errno and NULL arguments included; none is NULL. memalign also serves aligned_alloc, posix_memalign, valloc and pvalloc, which check
+ * their arguments first.
  *
  * Threads: called by any thread at any time, without a lock held. Signals: as async-signal-safe as the program needs its malloc to be.
  * Early: called as soon as anything in the program allocates, so before its constructors, and until after its last destructor.
  * They must not allocate by names that are wrapped (malloc in a relinked object comes back to them).
  *
  * Two heaps in a process meet. Libraries return blocks from the process's own malloc that the program frees (scandir, open_memstream,
- * many others), so free, realloc and usable_size must know such blocks and hand them on. In the other direction, a block of this allocator must not
- * be given to code that is not relinked and that frees or reallocates it, unless the process's malloc is this very allocator.
- * Rheaper itself keeps to that where the C library's getline and getdelim reallocate. In a static program everything is relinked, and there is one heap. */
+ * many others), so free, realloc and usable_size must know such blocks and hand them on. In the other direction, a block of this
+ * allocator must not be given to code that is not relinked and that frees or reallocates it, unless the process's malloc is this very
+ * allocator. Rheaper itself keeps to that where the C library's getline and getdelim reallocate. In a static program everything is
+ * relinked, and there is one heap. */
 struct rheaper_backend {
 	void *(*malloc)(size_t size);
 	void *(*calloc)(size_t count, size_t size);

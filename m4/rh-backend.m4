@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 #
-# The allocator underneath. Its library goes onto the command line of each relinked program, behind librheaper: the loader searches the program's
-# libraries in that order, and so before the C library, for malloc and for everything that is allocated with it, in the program, in libc and in every
-# other library. librheaper itself does not ask for it. In a program that only uses the interface it would come in behind the C library: a second
-# heap, of which nothing but some C++ operators would be in use.
+# The allocator underneath. Its library goes onto the command line of each relinked program, behind librheaper: the loader searches the
+# program's libraries in that order, and so before the C library, for malloc and for everything that is allocated with it, in the program,
+# in libc and in every other library. librheaper itself does not ask for it. In a program that only uses the interface it would come in
+# behind the C library: a second heap, of which nothing but some C++ operators would be in use.
 
 # RH_WITH_BACKEND: --with-backend; defines RH_BACKEND, sets
 #   BACKEND_LIBS          for Libs in rheaper.pc: empty for glibc
 #   BACKEND_STATIC_LIBS   for Libs.private: what a static archive of it needs
-#   BACKEND_LDFLAGS       begins with a comma, to go behind -Wl: the wrapped program itself calls none of the allocator's functions. --no-as-needed
-#                         keeps the shared library nevertheless; build systems move other flags in front, so it is not pushed and popped around
-#                         the library. The symbol takes the allocator out of an archive, in whatever order.
+#   BACKEND_LDFLAGS       begins with a comma, to go behind -Wl: the wrapped program itself calls none of the allocator's functions.
+#                         --no-as-needed keeps the shared library nevertheless; build systems move other flags in front, so it is not
+#                         pushed and popped around the library. The symbol takes the allocator out of an archive, in whatever order.
 AC_DEFUN([RH_WITH_BACKEND], [
 	AC_ARG_WITH([backend],
 		[AS_HELP_STRING([--with-backend=NAME],
@@ -40,8 +40,8 @@ AC_DEFUN([RH_WITH_BACKEND], [
 	AC_SUBST([BACKEND_LDFLAGS])
 ])
 
-# _RH_BACKEND(PKG-CONFIG-NAME, LIBRARY, SYMBOL, DEBIAN-PACKAGE, FEDORA-PACKAGE): finds the library and makes sure that it is a malloc. The functions are
-# those that it must have; -nostdlib, so that they cannot be the C library's.
+# _RH_BACKEND(PKG-CONFIG-NAME, LIBRARY, SYMBOL, DEBIAN-PACKAGE, FEDORA-PACKAGE): finds the library and makes sure that it is a malloc. The
+# functions are those that it must have; -nostdlib, so that they cannot be the C library's.
 AC_DEFUN([_RH_BACKEND], [
 	PKG_CHECK_MODULES([BACKEND], [$1], [BACKEND_LIBS=`$PKG_CONFIG --libs-only-L "$1"`], [BACKEND_LIBS=])
 	BACKEND_LIBS=`AS_ECHO(["$BACKEND_LIBS -l$2"]) | $SED 's/^ *//'`

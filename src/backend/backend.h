@@ -2,9 +2,10 @@
  *
  * Who really allocates: the allocator that the program was linked with, or its own rheaper_backend (rheaper.h).
  *
- * Which of the two is the linker's choice, not ours: everything here calls through the one object rheaper_backend. linked.c defines it with the
- * allocator that the program was linked with; a program's definition is taken in its place, by the linker over the one in the archive, by the
- * loader over the one in the shared library. The pointers are relocated and then read-only, so no call has to ask, however early it comes.
+ * Which of the two is the linker's choice, not ours: everything here calls through the one object rheaper_backend. linked.c defines it
+ * with the allocator that the program was linked with; a program's definition is taken in its place, by the linker over the one in the
+ * archive, by the loader over the one in the shared library. The pointers are relocated and then read-only, so no call has to ask,
+ * however early it comes.
  *
  * The preload library is called malloc itself, so it has the next definition of each (RH_BACKEND_NEXT, backend/next.h); the library of
  * malloc hooks stands behind the C library's malloc and calls that by its inner names (RH_BACKEND_LIBC, backend/libc.h). Both are said on
@@ -73,7 +74,9 @@ static inline int rh_backend_posix_memalign(void **result, size_t alignment, siz
 #elif defined(RH_BACKEND_LIBC)
 	return rh_posix_by(rh_libc_memalign, result, alignment, size);
 #else
-	return rh_backend_is_own() ? rh_posix_by(rheaper_backend.memalign, result, alignment, size) : RH_LINKED(posix_memalign)(result, alignment, size);
+	if (rh_backend_is_own())
+		return rh_posix_by(rheaper_backend.memalign, result, alignment, size);
+	return RH_LINKED(posix_memalign)(result, alignment, size);
 #endif
 }
 

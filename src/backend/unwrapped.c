@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * __real_NAME for programs that link the archive without the wrap flags (they only use the interface, or only C++'s operators): there the plain
- * names are the allocator's. With the flags the linker itself knows what __real_NAME is, and does not look for this archive member.
+ * __real_NAME for programs that link the archive without the wrap flags (they only use the interface, or only C++'s operators): there the
+ * plain names are the allocator's. With the flags the linker itself knows what __real_NAME is, and does not look for this archive member.
  */
 #include "config.h"
 

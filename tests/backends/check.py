@@ -33,7 +33,8 @@ def with_allocator():
 def one_heap(test, static):
     product = test.product
     program = test.builder.get(('heap.cc', static), lambda output: [
-        *os.environ.get('CXX', 'g++').split(), '-std=c++17', '-g', '-O1', '-Wall', '-Wextra', '-Werror', '-I' + os.path.join(ROOT, '../programs'),
+        *os.environ.get('CXX', 'g++').split(), '-std=c++17', '-g', '-O1', '-Wall', '-Wextra', '-Werror',
+        '-I' + os.path.join(ROOT, '../programs'),
         *product.cflags, '-o', output, source('heap.cc'), *product.libs(static), '-pthread', '-ldl'])
     lines = test.run(program, '.').splitlines()
     true('malloc is not the backend: ' + lines[-1], LIBRARIES[backend][1] in os.path.basename(lines[-1]))
@@ -42,7 +43,8 @@ def one_heap(test, static):
     equal('blocks asked for', len(lines), 2 * 13 + 1)
     db = test.rip()
     equal('backend', db.one('SELECT backend FROM processes'), backend)
-    equal('rows of operators', db.rows("SELECT calls.name, count(*) FROM allocations JOIN calls ON calls.id = call WHERE size = 100 AND calls.name LIKE 'new%' "
+    equal('rows of operators', db.rows('SELECT calls.name, count(*) FROM allocations JOIN calls ON calls.id = call '
+                                       "WHERE size = 100 AND calls.name LIKE 'new%' "
                                        'GROUP BY 1 ORDER BY 1'), [('new', 2), ('new(align)', 1)])
 
 
@@ -93,8 +95,8 @@ def own(test, *how, static=False, inner=False):
     equal('never freed', db.count('ended IS NULL'), 0)
     equal('losses', db.lost(), 0)
     rows = dict(db.rows('SELECT calls.name, count(*) FROM allocations JOIN calls ON calls.id = call GROUP BY 1'))
-    for call, count in (('malloc', 3), ('calloc', 1), ('reallocarray', 1), ('memalign', 1), ('aligned_alloc', 1), ('posix_memalign', 1), ('strdup', 1),
-                        ('asprintf', 1), ('getline', 2)):
+    for call, count in (('malloc', 3), ('calloc', 1), ('reallocarray', 1), ('memalign', 1), ('aligned_alloc', 1),
+                        ('posix_memalign', 1), ('strdup', 1), ('asprintf', 1), ('getline', 2)):
         if inner:                                       # the C library's own calls are seen too
             true('too few rows of ' + call, rows.get(call, 0) >= count)
         else:

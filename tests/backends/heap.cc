@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap DIRECTORY: says whose malloc the process has, and whether the blocks that the program, the C library and the C++ library make are that allocator's.
- * Each of the allocators is asked by its own function, where it is there. Everything is freed by the program's free. */
+ * heap DIRECTORY: says whose malloc the process has, and whether the blocks that the program, the C library and the C++ library make
+ * are that allocator's. Each of the allocators is asked by its own function, where it is there. Everything is freed by the program's free. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,9 +13,10 @@
 #include "program.h"
 
 extern "C" {
-__attribute__((weak)) int MallocExtension_GetOwnership(const void *block);                                              /* gperftools/malloc_extension_c.h */
-__attribute__((weak)) bool mi_is_in_heap_region(const void *block);                                                     /* mimalloc.h */
-__attribute__((weak)) int mallctl(const char *name, void *old, std::size_t *old_size, void *fresh, std::size_t fresh_size); /* jemalloc.h */
+/* gperftools/malloc_extension_c.h, mimalloc.h, jemalloc.h */
+__attribute__((weak)) int MallocExtension_GetOwnership(const void *block);
+__attribute__((weak)) bool mi_is_in_heap_region(const void *block);
+__attribute__((weak)) int mallctl(const char *name, void *old, std::size_t *old_size, void *fresh, std::size_t fresh_size);
 }
 
 /* 1, 0, or -1 for nobody to ask. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * own DIRECTORY: a program with an allocator of its own, which hands what it does not know on to the process's malloc. Says how many blocks it made. */
+ * own DIRECTORY: a program with an allocator of its own, which hands what it does not know on to the process's malloc. Says how many
+ * blocks it made. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * quirks WHEN: asks the allocator for what the standards leave to it, and says what it got: a block or none, its alignment, its usable size, errno.
- * WHEN is `on` (tracking) or `off`. Compiled with PLAIN it knows nothing of Rheaper; then every line must be the same. */
+ * quirks WHEN WHAT: asks the allocator for what the standards leave to it, and says what it got: a block or none, its alignment, its
+ * usable size, errno. WHEN is `on` (tracking) or `off`, WHAT `odd` (alignments that are no powers of two) or `usual`. Compiled with PLAIN it knows nothing of Rheaper; then every line must be the same. */
 #include <errno.h>
 #include <malloc.h>
 
@@ -74,7 +74,8 @@ static void posix(size_t alignment, size_t size)
 
 	errno = 0;
 	error = posix_memalign((void **)&block, alignment, size);
-	printf("posix_memalign(%zu, %zu): %d, errno %d, %s", alignment, size, error, errno, block == &untouched ? "untouched" : block ? "block" : "NULL");
+	printf("posix_memalign(%zu, %zu): %d, errno %d, %s", alignment, size, error, errno,
+	       block == &untouched ? "untouched" : block ? "block" : "NULL");
 	if (!error && block) {
 		printf(", %s, usable %zu", (uintptr_t)block % alignment ? "not aligned" : "aligned", malloc_usable_size(block));
 		free(block);

@@ -3,8 +3,8 @@
  * The replacement operators new and delete ([new.delete] in the C++ standard), in C, so that C programs link with the library too. Each
  * stands in a file of its own, so that an archive member never brings in an operator that the program replaces itself.
  *
- * They forward as the standard's own do: array to scalar, sized to unsized, nothrow to throwing (nothrow.h). Only an array form that would forward to our own scalar form allocates by itself: then its row says new[], and its caller is
- * frame 0.
+ * They forward as the standard's own do: array to scalar, sized to unsized, nothrow to throwing (nothrow.h). Only an array form that
+ * would forward to our own scalar form allocates by itself: then its row says new[], and its caller is frame 0.
  *
  * The names are those of the Itanium C++ ABI; m is size_t where that is unsigned long.
  */
@@ -58,7 +58,8 @@ extern RH_MARKER void *rh_operator_new_array_aligned(size_t size, size_t alignme
 
 /* The nothrow forms' work (nothrow.h): allocates as our operator would, and records caller; throws. NULL: operator new is not ours. */
 __attribute__((visibility("hidden"))) void *rh_nothrow_new(size_t size, bool array, const struct rh_frame *caller);
-__attribute__((visibility("hidden"))) void *rh_nothrow_new_aligned(size_t size, size_t alignment, bool array, const struct rh_frame *caller);
+__attribute__((visibility("hidden"))) void *rh_nothrow_new_aligned(size_t size, size_t alignment, bool array,
+								    const struct rh_frame *caller);
 
 /* After a failed allocation: calls the new handler, or throws std::bad_alloc. */
 __attribute__((visibility("hidden"))) void rh_out_of_memory(void);
