@@ -590,6 +590,7 @@ static void in_a_sandbox_recording_goes_on_with_few_system_calls(void **state)
 		config.tracker_event_buffer_size = 100;
 		enable(&config);
 		alloc(0x1000, 1);
+		rh_sandbox_syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1); /* with a flag it is refused: so libseccomp looks for the call */
 		lock_up(allowed, sizeof allowed / sizeof *allowed);
 		for (uintptr_t i = 1; i < 1000; i++)
 			alloc(0x1000 + i * 16, 1);
