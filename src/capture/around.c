@@ -76,6 +76,7 @@ RH_AROUND int dlclose(void *handle)
 
 	if (!next_dlclose)
 		FIND(dlclose);
+	rh_modules_changing();
 	result = next_dlclose(handle);
 	rh_modules_changed();
 	return result;

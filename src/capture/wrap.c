@@ -284,8 +284,10 @@ RH_LIBC_DECLARE(dlclose);
 
 RH_WRAPPER int __wrap_dlclose(void *handle)
 {
-	int result = RH_LIBC(dlclose)(handle);
+	int result;
 
+	rh_modules_changing();
+	result = RH_LIBC(dlclose)(handle);
 	rh_modules_changed();
 	return result;
 }

@@ -29,11 +29,13 @@
 struct known {
 	struct rh_module module;
 	const void *identity; /* link map, to tell a module from its successor at the same address; NULL: not checked */
+	uint64_t name;        /* hash of the loader's name of it: a link map often lies where the last one was */
 	bool live;
 };
 
-/* The list, and the lock that guards it: taken by trying only, so that a signal handler never waits for the thread that it interrupted. It is
- * held while records are written, inside an entered tracker; nothing is waited for under it. */
+/* The list, and the lock that guards it. Whoever holds it has signals blocked, so a handler never waits for the thread that it interrupted;
+ * where signals cannot be blocked, it does not wait for ever. It is held while records are written, inside an entered tracker; nothing is
+ * waited for under it. Changes are stamped under it: their times have their order. */
 static struct {
 	uint32_t lock;
 	size_t count, capacity;
@@ -48,9 +50,22 @@ static struct {
 /* The smallest page there is. */
 #define PAGE 4096u
 
+/* Looks at the lock before an event goes without: far more than the work under it takes, unless its holder is kept from running. */
+#define LOCK_TRIES 10000
+
 static bool try_lock(void)
 {
-	return __atomic_exchange_n(&modules.lock, 1, __ATOMIC_ACQUIRE) == 0;
+	return __atomic_load_n(&modules.lock, __ATOMIC_RELAXED) == 0 && __atomic_exchange_n(&modules.lock, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+static bool lock_patiently(void)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (try_lock())
+			return true;
+		rh_sys_extra(SYS_sched_yield);
+	}
+	return false;
 }
 
 static void unlock(void)
@@ -167,6 +182,16 @@ static const char *full_path(const char *name, uint64_t start)
 	return modules.scratch;
 }
 
+/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; name && *name; name++)
+		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 /* Adds a module that is not live in the list, under the lock. NULL when memory is out. */
 static struct known *add(uint64_t base, uint64_t start, uint64_t end, const char *name, const void *identity,
 			 const ElfW(Phdr) *segments, size_t segment_count)
@@ -194,6 +219,7 @@ static struct known *add(uint64_t base, uint64_t start, uint64_t end, const char
 	}
 	entry->module = module;
 	entry->identity = identity;
+	entry->name = hash_name(name);
 	entry->live = true;
 	return entry;
 }
@@ -253,6 +279,7 @@ void rh_modules_begin(bool inherited)
 		for (size_t i = 0; i < modules.count; i++)
 			if (modules.list[i].identity && identity_at(modules.list[i].module.start) != modules.list[i].identity)
 				modules.list[i].live = false;
+		rh_unwind_trust(true);
 		unlock();
 		return;
 	}
@@ -262,7 +289,14 @@ void rh_modules_begin(bool inherited)
 	unlock();
 }
 
-/* Marks modules that are gone and records that. The lock is held. */
+static void drop(struct rh_tracker *tracker, struct known *entry, uint64_t time)
+{
+	entry->live = false;
+	rh_tracker_unload(tracker, entry->module.start, time);
+}
+
+/* Marks modules that are gone and records that. The lock is held. A successor at the same address with the same link map is not noticed
+ * here: what a link map holds must not be read while its module may be on its way out (is_still). */
 static bool drop_gone(struct rh_tracker *tracker, uint64_t time)
 {
 	bool gone = false;
@@ -271,71 +305,118 @@ static bool drop_gone(struct rh_tracker *tracker, uint64_t time)
 		struct known *entry = &modules.list[i];
 
 		if (entry->live && entry->identity && identity_at(entry->module.start) != entry->identity) {
-			entry->live = false;
+			drop(tracker, entry, time);
 			gone = true;
-			rh_tracker_unload(tracker, entry->module.start, time);
 		}
 	}
-	if (gone)
-		rh_unwind_forget();
 	return gone;
 }
 
-static bool is_known(uint64_t pc)
+static struct known *known_at(uint64_t pc)
 {
 	for (size_t i = 0; i < modules.count; i++)
 		if (modules.list[i].live && pc >= modules.list[i].module.start && pc < modules.list[i].module.end)
-			return true;
-	return false;
+			return &modules.list[i];
+	return NULL;
 }
 
-/* Takes up the module around a pc that no known one covers. The pc is on this thread's stack, so its module stays while we look. */
+/* For both of the following the pc is on this thread's stack, so what lies around it stays while we look. */
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+/* A module's program headers. Only its first page is known to be mapped: where that does not hold them there are none. */
+static const ElfW(Phdr) *segments_of(const struct dl_find_object *found, size_t *count)
+{
+	const ElfW(Ehdr) *header = found->dlfo_map_start;
+
+	*count = 0;
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > PAGE ||
+	    header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
+		return NULL;
+	*count = header->e_phnum;
+	return (const void *)((const char *)header + header->e_phoff);
+}
+
+/* Is what lies around this pc the module that is known there, and not one that has taken its place? */
+static bool is_still(const struct known *entry, uint64_t pc)
+{
+	struct rh_module present = entry->module;
+	const ElfW(Phdr) *segments;
+	struct dl_find_object found;
+	size_t count;
+
+	if (!entry->identity)
+		return true;
+	if (_dl_find_object((void *)pc, &found) != 0 || found.dlfo_link_map != entry->identity ||
+	    (uint64_t)found.dlfo_map_start != entry->module.start || hash_name(found.dlfo_link_map->l_name) != entry->name)
+		return false;
+	segments = segments_of(&found, &count);
+	read_build_id(&present, segments, count);
+	return memcmp(present.build_id, entry->module.build_id, sizeof present.build_id) == 0;
+}
+
+/* Takes up the module around a pc that no known one covers. */
 static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
 {
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
+	const ElfW(Phdr) *segments;
 	struct dl_find_object found;
-	const ElfW(Ehdr) *header;
 	struct known *entry;
+	size_t count;
 
 	if (!_dl_find_object || _dl_find_object((void *)pc, &found) != 0 || !found.dlfo_link_map)
 		return false;
-	header = found.dlfo_map_start;
-	/* Only the first page is known to be mapped. Where it does not hold the program headers we do without the build id. */
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > PAGE ||
-	    header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
-		header = NULL;
+	segments = segments_of(&found, &count);
 	entry = add(found.dlfo_link_map->l_addr, (uint64_t)found.dlfo_map_start, (uint64_t)found.dlfo_map_end,
-		    found.dlfo_link_map->l_name, found.dlfo_link_map,
-		    header ? (const void *)((const char *)header + header->e_phoff) : NULL, header ? header->e_phnum : 0);
+		    found.dlfo_link_map->l_name, found.dlfo_link_map, segments, count);
 	if (entry)
 		rh_tracker_module(tracker, &entry->module, time);
 	return entry != NULL;
+}
 #else
+static bool is_still(const struct known *entry, uint64_t pc)
+{
+	(void)entry;
+	(void)pc;
+	return true;
+}
+
+static bool discover(struct rh_tracker *tracker, uint64_t pc, uint64_t time)
+{
 	(void)tracker;
 	(void)pc;
 	(void)time;
 	return false;
-#endif
 }
+#endif
 
-bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, uint64_t time, bool *done)
+bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, bool *done)
 {
-	uint64_t all = RH_SIGNALS_THAT_WAIT, mask;
-	bool gone, come = false;
+	uint64_t all = RH_SIGNALS_THAT_WAIT, mask, time;
+	const struct known *last = NULL;
+	bool changed = false;
 
 	*done = false;
 	rh_sys_sigmask(SIG_BLOCK, &all, &mask); /* a handler that jumps out would leave the lock taken */
-	if (!try_lock())
+	if (!lock_patiently())
 		goto out;
 	*done = true;
-	gone = drop_gone(tracker, time);
+	time = rh_clock_now();
+	changed = drop_gone(tracker, time);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t pc = pcs[i] & ~RH_PC_EXACT;
+		struct known *entry = known_at(pc);
 
-		if (!is_known(pc))
-			come |= discover(tracker, pc, time);
+		if (entry && (entry == last || is_still(entry, pc))) {
+			last = entry;
+			continue;
+		}
+		if (entry) {
+			drop(tracker, entry, time);
+			changed = true;
+		}
+		changed |= discover(tracker, pc, time);
+		last = NULL; /* the list may have moved */
 	}
-	if (come) /* the unwinder may have learnt that there was nothing at these addresses */
+	if (changed) /* the unwinder may also have learnt that there was nothing at these addresses */
 		rh_unwind_forget();
 	if (tracker->modules_due) {
 		tracker->modules_due = false;
@@ -344,10 +425,14 @@ bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned 
 				rh_tracker_module(tracker, &modules.list[i].module, time);
 	}
 	unlock();
-	come |= gone;
 out:
 	rh_sys_sigmask(SIG_SETMASK, &mask, NULL);
-	return come;
+	return changed;
+}
+
+void rh_modules_changing(void)
+{
+	rh_unwind_doubt();
 }
 
 void rh_modules_changed(void)
@@ -357,12 +442,12 @@ void rh_modules_changed(void)
 	bool done;
 	int saved = errno;
 
-	rh_unwind_forget();
+	rh_unwind_trust(false);
 	if (number <= RH_GATE_OFF)
 		return;
 	entry = rh_seat_enter(number, (uintptr_t)__builtin_frame_address(0), true);
 	if (entry.tracker)
-		rh_modules_check(entry.tracker, NULL, 0, rh_clock_now(), &done);
+		rh_modules_check(entry.tracker, NULL, 0, &done);
 	rh_seat_leave(&entry);
 	errno = saved;
 }

@@ -25,16 +25,18 @@ struct rh_module {
 
 struct rh_tracker;
 
-/* Forgets all and takes the loader's list, whose lock it needs. inherited: a forked child's first session; it keeps the list that it has from its parent instead,
- * because the lock may have been held, for ever, by a thread that did not come along. Not on the event path. */
+/* Forgets all and takes the loader's list, whose lock it needs. inherited: a forked child's first session; it keeps the list that it has
+ * from its parent instead, because the lock may have been held, for ever, by a thread that did not come along. Not on the event path. */
 void rh_modules_begin(bool inherited);
 
-/* Looks whether the pcs of a stack (on which they stand right now) belong to known modules, records those that are new and those that are gone; all of them if the tracker owes them (modules_due).
- * Returns true if there was any: rows may have been wrong, so walk again. Skips its work, and says so by leaving *done false, while another
- * thread or an interrupted one is at it. Async-signal-safe. */
-bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, uint64_t time, bool *done);
+/* Looks whether the pcs of a stack (on which they stand right now) belong to known modules, and whether these are still what they were.
+ * Records those that are new and those that are gone; all of them if the tracker owes them (modules_due). Returns true if there was any:
+ * rows may have been wrong, so walk again. Waits for another thread that is at it, but not for ever: then it skips its work, and says so
+ * by leaving *done false. Async-signal-safe. */
+bool rh_modules_check(struct rh_tracker *tracker, const uint64_t *pcs, unsigned count, bool *done);
 
-/* Code may have been unloaded: called after dlclose, from any thread. Records what is gone if a session runs. */
+/* Around dlclose, from any thread. Code may be unloaded between the two, and the second records what is gone if a session runs. */
+void rh_modules_changing(void);
 void rh_modules_changed(void);
 
 #endif

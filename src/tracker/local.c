@@ -170,7 +170,7 @@ static __attribute__((cold, noinline)) uint32_t look_at_modules(struct rh_tracke
 	struct rh_walker *walker = &tracker->walker;
 	bool done;
 
-	if (rh_modules_check(tracker, walker->pcs, rh_walker_pcs(walker), rh_clock_now(), &done)) {
+	if (rh_modules_check(tracker, walker->pcs, rh_walker_pcs(walker), &done)) {
 		uint32_t again = rh_walk(walker, caller);
 
 		if (again < same)

@@ -246,7 +246,7 @@ static void say_modules(uint32_t number)
 
 	if (entry.tracker) {
 		entry.tracker->modules_due = true;
-		rh_modules_check(entry.tracker, NULL, 0, rh_clock_now(), &done);
+		rh_modules_check(entry.tracker, NULL, 0, &done);
 	}
 	rh_seat_leave(&entry);
 }

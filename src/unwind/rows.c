@@ -25,6 +25,9 @@ struct rh_rows_entry rh_rows[1 << RH_ROWS_BITS] __attribute__((aligned(64)));
 uint64_t rh_rows_epoch_word;
 static uint64_t misses; /* a statistic: orders nothing */
 
+/* How many threads are unloading code right now: no row is kept then. Raised before an epoch begins, lowered when the next has. */
+static uint32_t doubts;
+
 static struct rh_rows_entry *place(uint64_t home, unsigned i)
 {
 	return &rh_rows[(home + i) & ((1 << RH_ROWS_BITS) - 1)];
@@ -86,7 +89,8 @@ __attribute__((cold, noinline)) struct rh_row rh_row_miss(uintptr_t code, uint64
 		return row;
 	__atomic_fetch_add(&misses, 1, __ATOMIC_RELAXED);
 	row = rh_row_make(code);
-	store(home, key, epoch, row);
+	if (!__atomic_load_n(&doubts, __ATOMIC_ACQUIRE))
+		store(home, key, epoch, row);
 	return row;
 }
 
@@ -103,6 +107,22 @@ void rh_rows_forget(void)
 		if (present != 0 && present != BUSY && older(present, epoch))
 			__atomic_compare_exchange_n(&rh_rows[i].key, &present, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
+}
+
+void rh_rows_doubt(void)
+{
+	__atomic_fetch_add(&doubts, 1, __ATOMIC_SEQ_CST);
+	rh_rows_forget();
+}
+
+void rh_rows_trust(bool entirely)
+{
+	uint32_t before = __atomic_load_n(&doubts, __ATOMIC_RELAXED);
+
+	rh_rows_forget();
+	while (before && !__atomic_compare_exchange_n(&doubts, &before, entirely ? 0 : before - 1, false, __ATOMIC_SEQ_CST,
+						      __ATOMIC_RELAXED))
+		;
 }
 
 uint64_t rh_rows_misses(void)

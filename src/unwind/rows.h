@@ -8,6 +8,7 @@
 #ifndef RH_ROWS_H
 #define RH_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The CFA of a frame is the stack pointer of the next one outward; its return address lies at CFA - 8. */
@@ -57,6 +58,10 @@ static inline uint64_t rh_rows_epoch(void)
 
 /* Begins a new epoch: the rows of the earlier ones are not found any more, and their places are used again. */
 void rh_rows_forget(void);
+
+/* What rh_unwind_doubt and rh_unwind_trust do about rows. */
+void rh_rows_doubt(void);
+void rh_rows_trust(bool entirely);
 
 uint64_t rh_rows_misses(void);
 

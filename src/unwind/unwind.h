@@ -104,6 +104,12 @@ unsigned rh_unwind(struct rh_walker *walker, const struct rh_frame *from, uint64
  * Callable at any time, from any thread, signal handlers included. Walks that are under way are not disturbed. */
 void rh_unwind_forget(void);
 
+/* Code is going to be unloaded, and other code may take its place at any moment, until rh_unwind_trust is called. Meanwhile nothing is kept
+ * of what is learnt: it is looked up each time (and counted in rh_unwind_misses). Each doubt has a trust of its own; `entirely` ends them all,
+ * also those of threads that a fork has left behind. Both forget. From any thread. */
+void rh_unwind_doubt(void);
+void rh_unwind_trust(bool entirely);
+
 /* How many times a return address had to be looked up in .eh_frame. Grows when code is reached that was never seen: the module list may
  * have changed then. */
 uint64_t rh_unwind_misses(void);

@@ -173,6 +173,18 @@ void rh_unwind_forget(void)
 	rh_fallback_forget();
 }
 
+void rh_unwind_doubt(void)
+{
+	rh_rows_doubt();
+	rh_fallback_forget();
+}
+
+void rh_unwind_trust(bool entirely)
+{
+	rh_fallback_forget();
+	rh_rows_trust(entirely);
+}
+
 uint64_t rh_unwind_misses(void)
 {
 	return rh_rows_misses();
@@ -194,6 +206,17 @@ void rh_unwind_init(void)
 
 void rh_unwind_forget(void)
 {
+	rh_fallback_forget();
+}
+
+void rh_unwind_doubt(void)
+{
+	rh_fallback_forget();
+}
+
+void rh_unwind_trust(bool entirely)
+{
+	(void)entirely;
 	rh_fallback_forget();
 }
 

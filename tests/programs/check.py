@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import harness                                          # noqa: E402
 import test_kill, test_threads, test_disk, test_process, test_signals, test_api, test_rip, test_relink, test_modules, test_odd, test_unmodified, test_life, test_launcher, test_allocators, test_servers  # noqa: E402, E401, F401
-import test_forks, test_churn, test_coroutines, test_tight, test_killed, test_replies, test_meeting     # noqa: E402, E401, F401
+import test_forks, test_churn, test_coroutines, test_tight, test_killed, test_replies, test_storm, test_meeting     # noqa: E402, E401, F401
 
 
 def outcome(function, product, builder):

@@ -148,6 +148,38 @@ static void a_row_is_not_found_again_when_the_epochs_have_come_round(void **stat
 	assert_int_equal(rh_unwind_misses(), misses + 1);
 }
 
+static uint64_t misses_of_two_looks(uintptr_t code)
+{
+	uint64_t before = rh_unwind_misses();
+
+	rh_row_of(code, rh_rows_epoch());
+	rh_row_of(code, rh_rows_epoch());
+	return rh_unwind_misses() - before;
+}
+
+static void nothing_is_kept_while_code_is_unloaded(void **state)
+{
+	uintptr_t code = libc_code();
+
+	(void)state;
+	misses_of_two_looks(code);
+	rh_unwind_doubt();
+	assert_int_equal(misses_of_two_looks(code), 2);
+	rh_unwind_doubt();
+	rh_unwind_trust(false);
+	assert_int_equal(misses_of_two_looks(code), 2); /* another one still doubts */
+	rh_unwind_trust(false);
+	assert_int_equal(misses_of_two_looks(code), 1);
+	rh_unwind_doubt();
+	rh_unwind_doubt();
+	rh_unwind_trust(true);
+	assert_int_equal(misses_of_two_looks(code), 1);
+	rh_unwind_trust(false); /* of a doubt that has been ended */
+	rh_unwind_doubt();
+	assert_int_equal(misses_of_two_looks(code), 2);
+	rh_unwind_trust(false);
+}
+
 #define THREADS 8
 #define ROUNDS 400
 
@@ -288,6 +320,7 @@ int main(void)
 		cmocka_unit_test(libunwind_is_told_what_to_forget),
 		cmocka_unit_test(more_code_than_the_table_holds_is_still_answered),
 		cmocka_unit_test(a_row_is_not_found_again_when_the_epochs_have_come_round),
+		cmocka_unit_test(nothing_is_kept_while_code_is_unloaded),
 		cmocka_unit_test(many_threads_learn_and_forget_at_once),
 		cmocka_unit_test(a_handler_in_the_middle_of_learning_walks_too),
 		cmocka_unit_test(a_static_program_walks_without_libunwind),

@@ -74,6 +74,10 @@ void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, ui
 				 .caller = caller->pc});
 }
 
+void rh_modules_changing(void)
+{
+}
+
 void rh_modules_changed(void)
 {
 	recorded_module_changes++;
