@@ -195,7 +195,7 @@ static __attribute__((noinline)) struct difference begin_anew(struct rh_tracker 
 }
 
 /* Walks the stack and makes room for the record. */
-static inline struct difference prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
+static inline __attribute__((always_inline)) struct difference prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
 {
 	struct rh_walker *walker = &tracker->walker;
 	uint32_t same = rh_walk(walker, caller), depth;
@@ -215,7 +215,7 @@ static inline struct difference prepare(struct rh_tracker *tracker, const struct
 	return (struct difference){tracker->ring.depth - same, depth - same};
 }
 
-static inline uint8_t *put_stack(struct rh_tracker *tracker, uint8_t *p, struct difference difference)
+static inline __attribute__((always_inline)) uint8_t *put_stack(struct rh_tracker *tracker, uint8_t *p, struct difference difference)
 {
 	const struct rh_kept *frame = tracker->walker.kept + tracker->walker.depth - difference.push;
 
@@ -250,7 +250,7 @@ static __attribute__((cold, noinline)) void sync_clocks(struct rh_tracker *track
 	rh_ring_commit(&tracker->ring, p);
 }
 
-static void commit_event(struct rh_tracker *tracker, const uint8_t *end)
+static inline __attribute__((always_inline)) void commit_event(struct rh_tracker *tracker, const uint8_t *end)
 {
 	tracker->ring.events++; /* first: of an event that is abandoned in between, the log will say that it is missing */
 	rh_ring_commit(&tracker->ring, end);
