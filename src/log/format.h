@@ -237,8 +237,9 @@ static inline uint64_t rh_checksum(const void *records, uint32_t length)
  *                                    process_start: the process replaced its program by exec in between
  *   cmdline=                         arguments, each followed by \0
  *   frontend=wrap backend=glibc      backend: glibc (whatever the program was linked with), tcmalloc, mimalloc, jemalloc, or program (its own)
- *   clock=monotonic                  what ticks are: monotonic = nanoseconds of CLOCK_MONOTONIC; tsc = time stamp counter, converted with
- *                                    the pairs (ticks, monotonic) of chunks, RH_CONTROL_SYNC and the lines below
+ *   clock=monotonic                  what ticks are: monotonic = nanoseconds of CLOCK_MONOTONIC; tsc = counts of the time stamp counter, or
+ *                                    some fixed number of them, converted with the pairs (ticks, monotonic) of chunks, RH_CONTROL_SYNC
+ *                                    and the lines below
  *   start_ticks= start_monotonic= start_realtime=     one instant: ticks, ns, ns since the epoch. Times in the database count from here.
  *   max_stack_depth= max_trackers= tracker_event_buffer_size= sample_rate= sample_interval=
  *   ended=disabled end_ticks= end_monotonic=          appended when tracking was switched off

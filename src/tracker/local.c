@@ -63,9 +63,9 @@ void rh_tracker_say_thread(struct rh_tracker *tracker)
 	rh_ring_commit(ring, p);
 }
 
-static void record_rss(struct rh_tracker *tracker, uint64_t now)
+static void record_rss(struct rh_tracker *tracker, struct rh_instant instant)
 {
-	uint64_t last = __atomic_load_n(&rh_session.last_rss, __ATOMIC_RELAXED), bytes;
+	uint64_t last = __atomic_load_n(&rh_session.last_rss, __ATOMIC_RELAXED), now = instant.monotonic, bytes;
 	uint8_t *p = rh_ring_position(&tracker->ring);
 
 	if (now - last < RSS_INTERVAL ||
@@ -75,16 +75,16 @@ static void record_rss(struct rh_tracker *tracker, uint64_t now)
 	if (!bytes)
 		return;
 	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_RSS);
-	p = rh_put_time(&tracker->ring, p, now);
+	p = rh_put_time(&tracker->ring, p, instant.ticks);
 	p = rh_put_varint(p, bytes);
 	rh_ring_commit(&tracker->ring, p);
 }
 
 void rh_tracker_begin_chunk(struct rh_tracker *tracker, uint32_t stream, uint32_t sequence, uint64_t first_event)
 {
-	uint64_t now = rh_clock_now();
+	struct rh_instant now = rh_clock_instant();
 
-	rh_ring_open_chunk(&tracker->ring, stream, sequence, first_event, now, rh_clock_monotonic());
+	rh_ring_open_chunk(&tracker->ring, stream, sequence, first_event, now.ticks, now.monotonic);
 	tracker->chunk_has_modules = false;
 	rh_tracker_say_thread(tracker);
 	record_rss(tracker, now);
@@ -100,31 +100,28 @@ static bool write_out(struct rh_tracker *tracker)
 }
 
 /* Signals wait: a handler that jumps out would leave a chunk between two states, and a descriptor behind. */
-void rh_tracker_drain(struct rh_tracker *tracker)
+__attribute__((cold)) void rh_tracker_drain(struct rh_tracker *tracker)
 {
 	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
 	uint64_t all = RH_SIGNALS_THAT_WAIT, mask;
+	int saved = errno;
 
 	rh_sys_sigmask(SIG_BLOCK, &all, &mask);
 	if (!write_out(tracker) && tracker->chunk_has_modules)
 		tracker->modules_due = true;
 	rh_tracker_begin_chunk(tracker, chunk->stream, chunk->sequence + 1, chunk->first_event + tracker->ring.events);
 	rh_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	errno = saved;
 }
 
 void rh_tracker_finish(struct rh_tracker *tracker)
 {
 	struct rh_chunk *chunk = &tracker->ring.slot->chunk;
+	struct rh_instant now = rh_clock_instant();
 
 	if (write_out(tracker))
-		rh_ring_open_chunk(&tracker->ring, chunk->stream, chunk->sequence + 1, chunk->first_event + tracker->ring.events,
-				   rh_clock_now(), rh_clock_monotonic());
-}
-
-void rh_tracker_room(struct rh_tracker *tracker, uint32_t bytes)
-{
-	if (__builtin_expect(rh_ring_room(&tracker->ring) < bytes || tracker->ring.events >= tracker->ring.event_limit, 0))
-		rh_tracker_drain(tracker);
+		rh_ring_open_chunk(&tracker->ring, chunk->stream, chunk->sequence + 1, chunk->first_event + tracker->ring.events, now.ticks,
+				   now.monotonic);
 }
 
 void rh_tracker_module(struct rh_tracker *tracker, const struct rh_module *module, uint64_t time)
@@ -168,6 +165,7 @@ static __attribute__((cold, noinline)) uint32_t look_at_modules(struct rh_tracke
 								uint32_t same)
 {
 	struct rh_walker *walker = &tracker->walker;
+	int saved = errno;
 	bool done;
 
 	if (rh_modules_check(tracker, walker->pcs, rh_walker_pcs(walker), &done)) {
@@ -178,6 +176,7 @@ static __attribute__((cold, noinline)) uint32_t look_at_modules(struct rh_tracke
 	}
 	if (done)
 		tracker->misses = misses;
+	errno = saved;
 	return same;
 }
 
@@ -196,7 +195,7 @@ static __attribute__((noinline)) struct difference begin_anew(struct rh_tracker 
 }
 
 /* Walks the stack and makes room for the record. */
-static inline struct difference prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
+static inline __attribute__((always_inline)) struct difference prepare(struct rh_tracker *tracker, const struct rh_frame *caller)
 {
 	struct rh_walker *walker = &tracker->walker;
 	uint32_t same = rh_walk(walker, caller), depth;
@@ -216,7 +215,7 @@ static inline struct difference prepare(struct rh_tracker *tracker, const struct
 	return (struct difference){tracker->ring.depth - same, depth - same};
 }
 
-static inline uint8_t *put_stack(struct rh_tracker *tracker, uint8_t *p, struct difference difference)
+static inline __attribute__((always_inline)) uint8_t *put_stack(struct rh_tracker *tracker, uint8_t *p, struct difference difference)
 {
 	const struct rh_kept *frame = tracker->walker.kept + tracker->walker.depth - difference.push;
 
@@ -228,29 +227,40 @@ static inline uint8_t *put_stack(struct rh_tracker *tracker, uint8_t *p, struct 
 
 #define HERE ((uintptr_t)__builtin_frame_address(0))
 
-/* Enters the tracker for an event; keeps errno in a variable of the caller's. */
-static inline struct rh_entry enter(int *saved)
+/* Enters the tracker for an event. errno is saved where something may change it, off the usual way. */
+static inline struct rh_entry enter(void)
 {
-	*saved = errno;
 	return rh_seat_enter(__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED), HERE, true);
 }
 
-static inline void leave(struct rh_entry *entry, int saved)
+/* Says a pair of clock readings, if no other thread is at it. */
+static __attribute__((cold, noinline)) void sync_clocks(struct rh_tracker *tracker, uint64_t due)
 {
-	rh_seat_leave(entry);
-	errno = saved;
+	struct rh_instant now = rh_clock_instant(); /* clock_gettime leaves errno alone: it succeeds */
+	uint64_t next = now.ticks + (now.ticks - rh_session.start.ticks);
+	uint8_t *p;
+
+	if (!__atomic_compare_exchange_n(&rh_session.next_sync, &due, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	rh_tracker_room(tracker, RH_EVENT_BYTES);
+	p = rh_ring_position(&tracker->ring);
+	*p++ = RH_TAG(RH_RECORD_CONTROL, RH_CONTROL_SYNC);
+	p = rh_put_time(&tracker->ring, p, now.ticks);
+	p = rh_put_varint(p, now.monotonic);
+	rh_ring_commit(&tracker->ring, p);
 }
 
-static void commit_event(struct rh_tracker *tracker, const uint8_t *end)
+static inline __attribute__((always_inline)) void commit_event(struct rh_tracker *tracker, const uint8_t *end)
 {
 	tracker->ring.events++; /* first: of an event that is abandoned in between, the log will say that it is missing */
 	rh_ring_commit(&tracker->ring, end);
+	if (__builtin_expect(tracker->ring.last_time >= __atomic_load_n(&rh_session.next_sync, __ATOMIC_RELAXED), 0))
+		sync_clocks(tracker, __atomic_load_n(&rh_session.next_sync, __ATOMIC_RELAXED));
 }
 
 void rh_event_alloc(void *block, size_t size, enum rh_call call, const struct rh_frame *caller)
 {
-	int saved;
-	struct rh_entry entry = enter(&saved);
+	struct rh_entry entry = enter();
 	struct rh_tracker *tracker = entry.tracker;
 
 	if (tracker && rh_sampler_takes(&tracker->random, rh_session.sample_threshold)) {
@@ -264,14 +274,13 @@ void rh_event_alloc(void *block, size_t size, enum rh_call call, const struct rh
 		p = put_stack(tracker, p, stack);
 		commit_event(tracker, p);
 	}
-	leave(&entry, saved);
+	rh_seat_leave(&entry);
 }
 
 /* The free is published when this returns, so it stands in the log before any event of the block's next owner. */
 void rh_event_free(void *block, enum rh_free how)
 {
-	int saved;
-	struct rh_entry entry = enter(&saved);
+	struct rh_entry entry = enter();
 	struct rh_tracker *tracker = entry.tracker;
 
 	if (tracker && rh_session.sample_threshold) {
@@ -284,7 +293,7 @@ void rh_event_free(void *block, enum rh_free how)
 		p = rh_put_address(&tracker->ring, p, (uint64_t)block);
 		commit_event(tracker, p);
 	}
-	leave(&entry, saved);
+	rh_seat_leave(&entry);
 }
 
 uint64_t rh_event_realloc_begin(void)
@@ -294,8 +303,7 @@ uint64_t rh_event_realloc_begin(void)
 
 void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, uint64_t begin, const struct rh_frame *caller)
 {
-	int saved;
-	struct rh_entry entry = enter(&saved);
+	struct rh_entry entry = enter();
 	struct rh_tracker *tracker = entry.tracker;
 	struct rh_ring *ring = tracker ? &tracker->ring : NULL;
 	uint8_t *p;
@@ -321,21 +329,21 @@ void rh_event_realloc(void *old, void *block, size_t size, enum rh_call call, ui
 		p = rh_put_address(ring, p, (uint64_t)old);
 		commit_event(tracker, p);
 	}
-	leave(&entry, saved);
+	rh_seat_leave(&entry);
 }
 
 int rheaper_mark(const char *name)
 {
 	struct rh_entry entry;
 	size_t size;
-	int saved, result = RHEAPER_ERROR_NOT_ENABLED;
+	int result = RHEAPER_ERROR_NOT_ENABLED;
 
 	if (!name)
 		return RHEAPER_ERROR_INVALID_ARGUMENT;
 	if (!rh_tracking())
 		return rh_peer ? rh_peer->mark(name) : RHEAPER_ERROR_NOT_ENABLED;
 	size = strnlen(name, 255);
-	entry = enter(&saved);
+	entry = enter();
 	if (entry.tracker) {
 		struct rh_ring *ring = &entry.tracker->ring;
 		uint8_t *p;
@@ -348,6 +356,6 @@ int rheaper_mark(const char *name)
 		rh_ring_commit(ring, p);
 		result = RHEAPER_OK;
 	}
-	leave(&entry, saved);
+	rh_seat_leave(&entry);
 	return result;
 }

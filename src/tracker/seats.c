@@ -16,14 +16,8 @@
 #include "tracker/session.h"
 #include "tracker/tracker.h"
 
-/* What a thread remembers. 64 bytes of initial-exec TLS: more would not fit into a program that is already running. */
-static __thread struct {
-	struct rh_seat *seat[RH_LEVELS]; /* 0: its own; further ones for signal handlers */
-	uint32_t incarnation;            /* to which these seats belong */
-	uint32_t session;                /* for which serial is */
-	uint32_t serial;
-	uint32_t starved;                /* times that it had to share since it last looked for a seat of its own */
-} self __attribute__((tls_model("initial-exec")));
+#define self rh_self
+__thread struct rh_self self;
 
 /* Looks at a shared seat before a thread in a sandbox gives up. */
 #define SHARED_TRIES (1u << 20)
@@ -266,7 +260,7 @@ static struct rh_entry bind(uint32_t level, uint32_t number, uintptr_t here, boo
 	return entry;
 }
 
-static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, uintptr_t here, bool gate_open)
+static struct rh_entry enter_slowly(uint32_t number, uintptr_t here, bool gate_open)
 {
 	if (number <= RH_GATE_OFF)
 		return nothing();
@@ -289,32 +283,22 @@ static __attribute__((noinline)) struct rh_entry enter_slowly(uint32_t number, u
 	return nothing();
 }
 
-struct rh_entry rh_seat_enter(uint32_t number, uintptr_t here, bool gate_open)
+__attribute__((cold, noinline)) struct rh_entry rh_seat_enter_slowly(uint32_t number, uintptr_t here, bool gate_open)
 {
-	struct rh_seat *seat = self.seat[0];
+	int saved = errno;
+	struct rh_entry entry = enter_slowly(number, here, gate_open);
 
-	if (__builtin_expect(seat && !seat->busy, 1)) {
-		__atomic_store_n(&seat->busy, here, __ATOMIC_RELAXED);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* disable's membarrier is the other half */
-		/* Seats of before a fork never have a number of after it: a child's seats are new. */
-		if (__builtin_expect(seat->session == number && self.session == number && still_open(number, gate_open), 1))
-			return (struct rh_entry){seat, seat->tracker, 0};
-		__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
-	}
-	return enter_slowly(number, here, gate_open);
+	errno = saved;
+	return entry;
 }
 
-void rh_seat_leave(struct rh_entry *entry)
+__attribute__((cold, noinline)) void rh_seat_leave_shared(struct rh_entry *entry)
 {
-	struct rh_seat *seat = entry->seat;
+	int saved = errno;
 
-	if (!seat)
-		return;
-	__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
-	if (__builtin_expect(seat_index(seat) >= RH_TRACKERS_MAX, 0)) {
-		__atomic_store_n(&seat->lock, 0, __ATOMIC_RELEASE);
-		rh_sys_sigmask(SIG_SETMASK, &entry->mask, NULL);
-	}
+	__atomic_store_n(&entry->seat->lock, 0, __ATOMIC_RELEASE);
+	rh_sys_sigmask(SIG_SETMASK, &entry->mask, NULL);
+	errno = saved;
 }
 
 /* ---- for enable and disable ---- */

@@ -22,6 +22,8 @@
 #include "log/writer.h"
 #include "process/modules.h"
 #include "rheaper.h"
+#include "tracker/clock.h"
+#include "tracker/tracker.h"
 #include "unwind/unwind.h"
 
 #define RH_TRACKERS_MAX 4096
@@ -30,6 +32,11 @@
 #define RH_SEATS_MAX (RH_TRACKERS_MAX + RH_SHARED_SEATS)
 /* Recordings that may be under way in one thread: its own, and those of signal handlers that interrupt it. */
 #define RH_LEVELS 4
+
+/* Ticks of the time stamp counter are converted by pairs of readings. A process may be killed before its first chunk is written, so events say
+ * such pairs as well: the first soon after the start, each further one at twice its distance. So whenever it ends, the pairs reach over half
+ * of its life, and the error of a pair, some 50 ns, is at most doubled. */
+#define RH_SYNC_FIRST (UINT64_C(1) << 14) /* ticks: some 100 us */
 
 /* A record holds at most so many frames for each one of max_stack_depth. */
 #define RH_PUSH_FACTOR 2
@@ -72,7 +79,9 @@ struct rh_session {
 	uint32_t private_seats;   /* config.max_trackers */
 	uint32_t next_thread;     /* atomic: serial to give next */
 	uint64_t sample_threshold;
-	uint64_t last_rss;        /* atomic: time of the latest RSS record */
+	uint64_t last_rss;        /* atomic: CLOCK_MONOTONIC at the latest RSS record */
+	struct rh_instant start;
+	uint64_t next_sync;       /* atomic: ticks at which an event is to say a pair of clock readings; UINT64_MAX: never */
 	struct rh_seat *seats;    /* RH_SEATS_MAX */
 	struct rh_slab_map slab;
 	struct rh_slab *losses;   /* header of the slab, for counting losses without being busy: mapped until the next session has ended */
@@ -116,10 +125,47 @@ struct rh_entry {
 	uint64_t mask;              /* signal mask to restore, shared seats only */
 };
 
-/* Makes this thread's tracker ready for session `number` and marks it busy; here is the address of a local variable of the caller's. When gate_open is
- * false the session is still being set up by this very thread. Async-signal-safe. */
-struct rh_entry rh_seat_enter(uint32_t number, uintptr_t here, bool gate_open);
-void rh_seat_leave(struct rh_entry *entry);
+/* What a thread remembers. 64 bytes of initial-exec TLS: more would not fit into a program that is already running. */
+struct rh_self {
+	struct rh_seat *seat[RH_LEVELS]; /* 0: its own; further ones for signal handlers */
+	uint32_t incarnation;            /* to which these seats belong */
+	uint32_t session;                /* for which serial is */
+	uint32_t serial;
+	uint32_t starved;                /* times that it had to share since it last looked for a seat of its own */
+};
+extern __thread struct rh_self rh_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+struct rh_entry rh_seat_enter_slowly(uint32_t number, uintptr_t here, bool gate_open);
+void rh_seat_leave_shared(struct rh_entry *entry);
+
+/* Makes this thread's tracker ready for session `number` and marks it busy; here is the address of a local variable of the caller's. When
+ * gate_open is false the session is still being set up by this very thread. Async-signal-safe; keeps errno. */
+static inline struct rh_entry rh_seat_enter(uint32_t number, uintptr_t here, bool gate_open)
+{
+	struct rh_seat *seat = rh_self.seat[0];
+
+	if (__builtin_expect(seat && !seat->busy, 1)) {
+		__atomic_store_n(&seat->busy, here, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* disable's membarrier is the other half */
+		/* Seats of before a fork never have a number of after it: a child's seats are new. */
+		if (__builtin_expect(seat->session == number && rh_self.session == number &&
+					     (!gate_open || __atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) == number), 1))
+			return (struct rh_entry){seat, seat->tracker, 0};
+		__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
+	}
+	return rh_seat_enter_slowly(number, here, gate_open);
+}
+
+static inline void rh_seat_leave(struct rh_entry *entry)
+{
+	struct rh_seat *seat = entry->seat;
+
+	if (__builtin_expect(!seat, 0))
+		return;
+	__atomic_store_n(&seat->busy, 0, __ATOMIC_RELEASE);
+	if (__builtin_expect(seat >= rh_session.seats + RH_TRACKERS_MAX, 0))
+		rh_seat_leave_shared(entry);
+}
 
 /* Sets up seats [0, count) and the shared ones, once in the life of a process; a forked child gets new ones. False when memory is out. */
 bool rh_seats_prepare(uint32_t count, bool child);
@@ -147,7 +193,11 @@ void rh_tracker_drain(struct rh_tracker *tracker);
 void rh_tracker_finish(struct rh_tracker *tracker);
 
 /* Ensures room for one record of `bytes`. */
-void rh_tracker_room(struct rh_tracker *tracker, uint32_t bytes);
+static inline void rh_tracker_room(struct rh_tracker *tracker, uint32_t bytes)
+{
+	if (__builtin_expect(rh_ring_room(&tracker->ring) < bytes || tracker->ring.events >= tracker->ring.event_limit, 0))
+		rh_tracker_drain(tracker);
+}
 
 /* Records a module, or that one is gone. Only while this thread has entered the tracker. */
 void rh_tracker_module(struct rh_tracker *tracker, const struct rh_module *module, uint64_t time);

@@ -194,7 +194,8 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	static char parent_profile[PATH_MAX];
 	char *directory = rh_session.writer.directory;
 	struct rh_manifest manifest = {
-		.frontend = rh_frontend, .backend = rh_backend_name(), .clock = RH_CLOCK_NAME, .config = config};
+		.frontend = rh_frontend, .backend = rh_backend_name(), .clock = rh_clock_name(), .config = config};
+	struct rh_instant start;
 	int error;
 
 	strcpy(parent_profile, directory);
@@ -204,8 +205,9 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	error = rh_directory_make(config->profile_dir, directory, sizeof rh_session.writer.directory);
 	if (error)
 		return error;
-	manifest.start_ticks = rh_clock_now();
-	manifest.start_monotonic = rh_clock_monotonic();
+	start = rh_clock_instant();
+	manifest.start_ticks = start.ticks;
+	manifest.start_monotonic = start.monotonic;
 	manifest.start_realtime = rh_clock_read(CLOCK_REALTIME);
 	if (path && strlen(directory) >= path_size)
 		error = RHEAPER_ERROR_PATH_TOO_LONG;
@@ -227,6 +229,8 @@ static int set_up(const rheaper_config *config, bool followed, char *path, size_
 	rh_session.sample_threshold = rh_sampler_threshold(config->sample_rate);
 	rh_session.next_thread = 0;
 	rh_session.last_rss = 0;
+	rh_session.start = start;
+	rh_session.next_sync = rh_clock_tsc ? start.ticks + RH_SYNC_FIRST : UINT64_MAX;
 	rh_session.pid = getpid();
 	strcpy(rh_session.home, directory);
 	strrchr(rh_session.home, '/')[rh_session.home == strrchr(rh_session.home, '/')] = '\0'; /* "/" stays */
@@ -288,6 +292,7 @@ static __attribute__((noinline)) int enable_held(const rheaper_config *given, bo
 		errno = saved;
 		return error;
 	}
+	rh_clock_choose();
 	rh_sys_extra(SYS_rt_sigpending, &pending, sizeof pending);
 	if (__atomic_load_n(&rh_gate.session, __ATOMIC_RELAXED) > RH_GATE_OFF)
 		error = RHEAPER_ERROR_ALREADY_ENABLED;
@@ -372,16 +377,16 @@ int rheaper_disable_tracking(void)
 		rh_session.trackers = NULL;
 	} else if (number > RH_GATE_OFF) {
 		bool quiet;
-		uint64_t end;
+		struct rh_instant end;
 
 		rh_session.recording = false;
 		__atomic_store_n(&rh_gate.session, RH_GATE_OFF, __ATOMIC_SEQ_CST);
 		barrier();
 		quiet = rh_seats_finish(number);
-		end = rh_clock_now();
-		rh_session.slab.slab->end_ticks = end;
+		end = rh_clock_instant();
+		rh_session.slab.slab->end_ticks = end.ticks;
 		rh_session.slab.slab->ended = RH_ENDED_DISABLED;
-		rh_manifest_end(rh_session.writer.directory, end, rh_clock_monotonic());
+		rh_manifest_end(rh_session.writer.directory, end.ticks, end.monotonic);
 		rh_writer_end(&rh_session.writer);
 		if (quiet) {
 			static struct rh_slab *retired;

@@ -156,6 +156,20 @@ static inline uint32_t merge(struct rh_walker *walker, uint32_t stay, uint32_t c
 	return same;
 }
 
+/* Goes outward from a frame that is right as long as the next one was reached plainly and its return address is what it was. Where it stops. */
+static inline __attribute__((always_inline, no_sanitize("address"))) const struct rh_kept *check(const struct rh_kept *frame,
+												  const struct rh_kept *last)
+{
+#pragma GCC unroll 4
+	for (; frame != last; frame--) {
+		uint64_t pc = frame[-1].pc;
+
+		if (__builtin_expect((int64_t)pc < 0, 0) || __builtin_expect(rh_load(frame[-1].cfa - 8) != pc, 0))
+			break;
+	}
+	return frame;
+}
+
 __attribute__((no_sanitize("address"))) uint32_t rh_walk_rows(struct rh_walker *walker, const struct rh_frame *from)
 {
 	const uint64_t epoch = rh_rows_epoch();
@@ -200,11 +214,7 @@ __attribute__((no_sanitize("address"))) uint32_t rh_walk_rows(struct rh_walker *
 		for (m = at - 1;;) {
 			const struct rh_kept *next;
 
-			for (; m > last; m--) {
-				next = &kept[m - 1];
-				if ((int64_t)next->pc < 0 || rh_load(next->cfa - 8) != next->pc)
-					break;
-			}
+			m = (uint32_t)(check(kept + m, kept + last) - kept);
 			if (m == last && (walker->end_is_certain || at >= max - count))
 				return merge(walker, at, count);
 			next = m > 0 ? &kept[m - 1] : NULL;
