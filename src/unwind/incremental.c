@@ -40,6 +40,16 @@ struct state {
 	uintptr_t by_fp; /* with BY_FP */
 };
 
+/* Where this walk began, and up to which address the stack is known to be there. */
+struct reach {
+	uintptr_t begin, limit;
+};
+
+static inline bool may_load(struct rh_walker *walker, struct reach *reach, uintptr_t address)
+{
+	return __builtin_expect(address < reach->limit, 1) || rh_reach(walker, reach->begin, address, &reach->limit);
+}
+
 static inline uintptr_t fp_of(uintptr_t fp_slot, uintptr_t in_register)
 {
 	return fp_slot == RH_FP_IN_REGISTER ? in_register : rh_load(fp_slot);
@@ -74,7 +84,7 @@ static __attribute__((noinline, no_sanitize("address"))) enum outcome step_speci
 /* From a frame to the next one outward. The state is undefined unless STEPPED. */
 static inline __attribute__((always_inline, no_sanitize("address"))) enum outcome step(struct rh_walker *walker, uint64_t epoch,
 											struct state *state, uintptr_t *in_register,
-											unsigned *jumps)
+											unsigned *jumps, struct reach *reach)
 {
 	/* A call may be the last instruction of its function: the caller is where the call is, before the return address. */
 	uintptr_t code = (uintptr_t)(state->pc & RH_KEPT_ADDRESS) - !(state->pc & RH_KEPT_EXACT);
@@ -83,6 +93,10 @@ static inline __attribute__((always_inline, no_sanitize("address"))) enum outcom
 	if (__builtin_expect(row.kind == RH_ROW_SP, 1)) {
 		state->cfa += (uintptr_t)(intptr_t)row.cfa_offset;
 		state->how = 0;
+		if (!may_load(walker, reach, state->cfa - 8)) {
+			walker->truncated++;
+			return STOPPED;
+		}
 	} else if (__builtin_expect(row.kind == RH_ROW_FP, 1)) {
 		uintptr_t inner = state->cfa;
 
@@ -95,9 +109,17 @@ static inline __attribute__((always_inline, no_sanitize("address"))) enum outcom
 				walker->truncated++;
 				return STOPPED;
 			}
+			reach->limit = ((state->cfa - 8) | (RH_PAGE - 1)) + 1;
+		} else if (!may_load(walker, reach, state->cfa - 8)) {
+			walker->truncated++;
+			return STOPPED;
 		}
 	} else {
-		return step_specially(walker, row, state, in_register, jumps);
+		enum outcome outcome = step_specially(walker, row, state, in_register, jumps);
+
+		if (outcome == STEPPED)
+			reach->limit = ((state->cfa - 8) | (RH_PAGE - 1)) + 1;
+		return outcome;
 	}
 	state->pc = rh_load(state->cfa - 8);
 	if (row.fp_offset != RH_FP_KEPT)
@@ -178,6 +200,7 @@ __attribute__((no_sanitize("address"))) uint32_t rh_walk_rows(struct rh_walker *
 	struct state state = {from->pc, from->cfa, RH_FP_IN_REGISTER, 0, 0};
 	uintptr_t in_register = from->fp;
 	uint32_t count = 0, at; /* kept[at - 1] is the next that may be met */
+	struct reach reach = {from->cfa, rh_reach_begin(walker, from->cfa)};
 	unsigned jumps = 0;
 	enum outcome outcome;
 
@@ -199,7 +222,7 @@ __attribute__((no_sanitize("address"))) uint32_t rh_walk_rows(struct rh_walker *
 				walker->end_is_certain = false;
 				return merge(walker, 0, count);
 			}
-			outcome = step(walker, epoch, &state, &in_register, &jumps);
+			outcome = step(walker, epoch, &state, &in_register, &jumps, &reach);
 			if (outcome == STEPPED)
 				continue;
 			walker->end_is_certain = outcome == AT_END;
@@ -224,7 +247,7 @@ __attribute__((no_sanitize("address"))) uint32_t rh_walk_rows(struct rh_walker *
 				continue;
 			}
 			state = (struct state){kept[m].pc & ~HOW, kept[m].cfa, kept[m].fp_slot, 0, 0};
-			outcome = step(walker, epoch, &state, &in_register, &jumps);
+			outcome = step(walker, epoch, &state, &in_register, &jumps, &reach);
 			if (next && outcome == STEPPED && is_known(next, &state)) {
 				note(&kept[--m], &state);
 				continue;

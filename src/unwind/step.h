@@ -29,6 +29,21 @@ static inline bool rh_is_near(uintptr_t address, uintptr_t cfa)
 	return (address & 7) == 0 && address - cfa < RH_NEAR;
 }
 
+#define RH_PAGE UINT64_C(4096) /* the smallest there is */
+
+/* Programs run on stacks of their own making, entered by code whose rows do not fit: a walk must not run over the end of such a stack. Up to which address is it
+ * known to be readable, when a walk begins at this frame? A return address was just pushed in front of it. */
+static inline uintptr_t rh_reach_begin(const struct rh_walker *walker, uintptr_t cfa)
+{
+	uintptr_t pushed = cfa - 8;
+
+	return pushed - walker->stack_low < walker->stack_high - walker->stack_low ? walker->stack_high : (pushed | (RH_PAGE - 1)) + 1;
+}
+
+/* May a walk that began at the frame `cfa`, and has come to *limit, load from this address, which is not below *limit? Asks the kernel once a page and
+ * remembers that for the next walk. */
+bool rh_reach(struct rh_walker *walker, uintptr_t cfa, uintptr_t address, uintptr_t *limit);
+
 /* Whether a walk may leave the neighbourhood and go on at this stack pointer. */
 bool rh_may_jump(uintptr_t address, unsigned *jumps);
 

@@ -56,6 +56,7 @@ struct rh_walker {
 	void *private_stack; /* mapped at the first fallback to libunwind; kept until rh_walker_release */
 	uint64_t truncated;  /* times that a stack was found to end early because a frame could not be understood */
 	uint64_t fallbacks;  /* times that libunwind had to help: one for each frame that no row expresses */
+	uintptr_t stack_low, stack_high; /* a range of the running stack that was found readable */
 
 	/* Of rh_walk alone; the memory is its owner's, rh_walker_equip. */
 	struct rh_kept *kept; /* the last stack, outermost frame first */
@@ -80,6 +81,7 @@ void rh_walker_equip(struct rh_walker *walker, void *memory, uint32_t max);
 static inline void rh_walker_reset(struct rh_walker *walker)
 {
 	walker->depth = 0;
+	walker->stack_low = walker->stack_high = 0;
 }
 
 /* Walks to walker->kept, which has walker->depth frames then. Of them the `max` innermost are right, which is all of them unless there are

@@ -43,6 +43,27 @@ __attribute__((cold, noinline)) bool rh_may_jump(uintptr_t address, unsigned *ju
 	return (address & 7) == 0 && (*jumps)++ < JUMPS_MAX && is_readable(address);
 }
 
+__attribute__((cold, noinline)) bool rh_reach(struct rh_walker *walker, uintptr_t cfa, uintptr_t address, uintptr_t *limit)
+{
+	const uintptr_t begin = (cfa - 8) & ~(uintptr_t)(RH_PAGE - 1);
+
+	if (rh_sandboxed) { /* nobody to ask; that few programs are as odd as that must do */
+		*limit = UINTPTR_MAX;
+		return true;
+	}
+	if (address - walker->stack_low < walker->stack_high - walker->stack_low) { /* back in the range, from further in */
+		walker->stack_low = begin;
+		*limit = walker->stack_high;
+		return true;
+	}
+	if ((address & 7) != 0 || !is_readable(address))
+		return false;
+	if (*limit != walker->stack_high)
+		walker->stack_low = begin;
+	*limit = walker->stack_high = (address | (RH_PAGE - 1)) + 1;
+	return true;
+}
+
 /* The stack pointer that the process began with (glibc). */
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -114,6 +135,7 @@ __attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *wal
 	uintptr_t pc = from->pc, cfa = from->cfa, fp = from->fp;
 	/* A call may be the last instruction of its function: the caller is where the call is, before the return address. */
 	uintptr_t code = pc - 1;
+	uintptr_t limit = rh_reach_begin(walker, cfa);
 	unsigned count = 0, jumps = 0;
 
 	pcs[count++] = pc;
@@ -122,6 +144,10 @@ __attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *wal
 
 		if (__builtin_expect(row.kind == RH_ROW_SP, 1)) {
 			cfa += (uintptr_t)(intptr_t)row.cfa_offset;
+			if (__builtin_expect(cfa - 8 >= limit, 0) && !rh_reach(walker, from->cfa, cfa - 8, &limit)) {
+				walker->truncated++;
+				break;
+			}
 			pc = rh_load(cfa - 8);
 			if (row.fp_offset != RH_FP_KEPT)
 				fp = rh_load(cfa + (uintptr_t)(intptr_t)row.fp_offset);
@@ -129,7 +155,13 @@ __attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *wal
 			uintptr_t inner = cfa;
 
 			cfa = fp + (uintptr_t)(intptr_t)row.cfa_offset;
-			if (__builtin_expect(!rh_is_near(cfa - 8, inner), 0) && !rh_may_jump(cfa - 8, &jumps)) {
+			if (__builtin_expect(!rh_is_near(cfa - 8, inner), 0)) {
+				if (!rh_may_jump(cfa - 8, &jumps)) {
+					walker->truncated++;
+					break;
+				}
+				limit = ((cfa - 8) | (RH_PAGE - 1)) + 1;
+			} else if (__builtin_expect(cfa - 8 >= limit, 0) && !rh_reach(walker, from->cfa, cfa - 8, &limit)) {
 				walker->truncated++;
 				break;
 			}
@@ -146,6 +178,7 @@ __attribute__((no_sanitize("address"))) unsigned rh_unwind(struct rh_walker *wal
 			pc = step.frame.pc;
 			cfa = step.frame.cfa;
 			fp = step.frame.fp;
+			limit = ((cfa - 8) | (RH_PAGE - 1)) + 1;
 			if (step.exact && rh_is_code(pc)) {
 				pcs[count++] = pc | step.exact;
 				code = pc;
