@@ -15,6 +15,7 @@
 #define INLINED_MAX 64 /* functions of one frame; deeper inlining loses its outermost */
 
 static const char *const cxx_libraries[] = {"libstdc++", "libc++", NULL};
+static const char *const own_libraries[] = {"librheaper", NULL};
 
 /* Files that are not the user's: by how their names begin. */
 static const char *const system_libraries[] = {"libc.so",     "libc-2.",     "ld-linux",     "ld-2.",	    "ld.so",
@@ -71,7 +72,35 @@ static int name_frame(struct replay_names *names, const struct replay_world *wor
 	return 0;
 }
 
-/* The call that a frame tells when it is innermost and an operator new of the C++ library, else REPLAY_SAME_CALL. */
+/* The call that a function of ours stands for: __wrap_NAME, where NAME may be one that the C library's headers make of it (__strdup,
+ * __asprintf_chk). */
+static uint8_t wrapped_call(const char *name)
+{
+	static const char *const calls[] = RH_CALL_NAMES;
+	size_t length;
+
+	while (*name == '_')
+		name++;
+	length = strlen(name);
+	if (length > 4 && !strcmp(name + length - 4, "_chk"))
+		length -= 4;
+	for (uint8_t call = 0; call < RH_CALLS; call++)
+		if (strlen(calls[call]) == length && !strncmp(calls[call], name, length))
+			return call;
+	return RH_CALL_OTHER;
+}
+
+/* A copy of Rheaper that is linked into the program passes calls on when a preloaded one records. Its functions lie in its library or, with debug information,
+ * show one of its inner functions inlined. */
+static bool is_ours(const struct replay_names *names, const struct replay_world *world, uint32_t number)
+{
+	const struct replay_location *inner = &names->locations[names->first_location[number]];
+
+	return is_one_of(replay_world_module(world, world->stacks.frames[number].module), own_libraries) ||
+	       (inner->inlined && inner->function && !strncmp(inner->function, "rh_", 3));
+}
+
+/* The call that a frame tells when it is innermost and an operator new of the C++ library, or a function of ours, else REPLAY_SAME_CALL. */
 static uint8_t call_of(const struct replay_names *names, const struct replay_world *world, uint32_t number)
 {
 	const struct replay_frame *frame = &world->stacks.frames[number];
@@ -79,9 +108,13 @@ static uint8_t call_of(const struct replay_names *names, const struct replay_wor
 	const char *name = called->linkage ? called->linkage : called->function;
 	bool aligned;
 
+	if (!name || frame->module == REPLAY_NO_MODULE)
+		return REPLAY_SAME_CALL;
+	if (!strncmp(name, "__wrap_", 7) && is_ours(names, world, number))
+		return wrapped_call(name + 7);
 	/* Itanium C++ ABI, 5.1.3: nw is operator new, na operator new[]; m or j the size's type behind it. */
-	if (!name || frame->module == REPLAY_NO_MODULE || (strncmp(name, "_Znw", 4) && strncmp(name, "_Zna", 4)) ||
-	    !is_one_of(replay_world_module(world, frame->module), cxx_libraries))
+	if ((strncmp(name, "_Znw", 4) && strncmp(name, "_Zna", 4)) ||
+	    !(is_one_of(replay_world_module(world, frame->module), cxx_libraries) || is_ours(names, world, number)))
 		return REPLAY_SAME_CALL;
 	aligned = strstr(name, "St11align_val_t");
 	if (name[3] == 'w')

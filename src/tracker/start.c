@@ -89,12 +89,25 @@ static void stay_off(void)
 	__atomic_compare_exchange_n(&rh_gate.session, &undecided, RH_GATE_OFF, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/* How long a thread waits for another one's decision: a second in all. */
+#define DECISION_PAUSE 20000 /* ns */
+#define DECISION_PAUSES 50000
+
 bool rh_start(void)
 {
+	const uint32_t me = rh_sandboxed ? rh_thread_mark() : rh_thread_id();
+	uint32_t decider = 0;
 	int saved = errno;
 
-	/* Two threads may come here at once, in a child or in a program without an early allocation. The second one's enable finds the first one's. */
-	if (rh_session.recording) {
+	/* Two threads may come here at once, in a program without an early allocation: the second waits for the first one's decision, so that its events are not
+	 * lost; but not for long, and not in a signal handler that interrupts the first. */
+	if (!__atomic_compare_exchange_n(&rh_gate.decider, &decider, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		for (int i = 0; i < DECISION_PAUSES && decider != me; i++) {
+			if (__atomic_load_n(&rh_gate.session, __ATOMIC_ACQUIRE) != RH_GATE_UNDECIDED)
+				break;
+			rh_sys_sleep(DECISION_PAUSE);
+		}
+	} else if (rh_session.recording) {
 		if (rh_environment.follow)
 			rh_follow();
 	} else if (!read_already && rh_start_reading() && rh_environment.enable) {

@@ -22,6 +22,7 @@ union rh_gate {
 		uint32_t session; /* RH_GATE_UNDECIDED, RH_GATE_OFF, or the running session's number */
 		uint32_t alive;   /* 1 since the first enable of this very process */
 		uint32_t lock;    /* thread id of who is in enable or disable, 0: nobody */
+		uint32_t decider; /* thread id of who was the first to ask rh_start */
 	};
 	char page[RH_GATE_SIZE];
 };

@@ -18,6 +18,14 @@ def each_once(test, profile):
     equal('rows and ends by size', found, {6079: (1, 1), **{size: (4 * rows, 4 * ends) for size, (rows, ends) in WANTED.items()}})
     equal('marks', db.rows('SELECT name FROM marks'), [('met',)])
     equal('losses', db.lost(), 0)
+    db = test.rip(profile, options=())
+    equal('calls of the innermost function', db.rows(
+        "SELECT DISTINCT c.name FROM allocations a, calls c, backtraces b WHERE c.id = a.call AND b.id = a.bt AND b.frame_no = 0 AND "
+        "a.size BETWEEN 6000 AND 6059 AND b.sym = 'work()' ORDER BY 1"),
+          [(name,) for name in ('calloc', 'malloc', 'new', 'new[]', 'realloc', 'strdup')])
+    equal('rows with another innermost function', db.one(
+        "SELECT count(*) FROM allocations a, backtraces b WHERE b.id = a.bt AND b.frame_no = 0 AND a.size BETWEEN 6000 AND 6059 AND "
+        "b.sym <> 'work()'"), 0)
 
 
 def meet(test, how, *options):

@@ -75,3 +75,12 @@ def tracking_goes_on_and_off_while_threads_allocate(test):
         recorded += db.one('SELECT count(DISTINCT process) FROM allocations')
         db.connection.close()
     true('only %d of %d sessions recorded anything' % (recorded, rounds), recorded > rounds / 20)
+
+
+@behaviour
+def threads_whose_first_events_come_together_lose_nothing(test):
+    program = test.build('first.c')
+    for i in range(20):
+        directory = test.mkdir('run-%d' % i)
+        test.run(program, env={'RHEAPER_ENABLE': '1', 'RHEAPER_PROFILE_DIR': directory})
+        equal('rows', test.rip(test.profile(directory)).count('size = 7411 AND ended = 0'), 2000)
