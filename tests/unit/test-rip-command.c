@@ -358,7 +358,10 @@ static int run_on_terminal(struct test *test, const char *const *arguments)
 	ssize_t got;
 	pid_t child;
 
-	assert_true(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal));
+	if (terminal < 0 || grantpt(terminal) || unlockpt(terminal)) {
+		print_message("progress on a terminal: no pseudo terminal is to be had\n");
+		skip();
+	}
 	for (size_t i = 0; arguments[i]; i++)
 		argv[i + 1] = arguments[i];
 	child = fork();
