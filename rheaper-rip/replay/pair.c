@@ -33,7 +33,7 @@ static inline uint32_t heap_of(uint32_t process, const struct read_event *event)
 static int end_block(struct pairing *pairing, struct replay_block *block, uint32_t process, uint32_t thread, enum replay_ended how)
 {
 	struct replay_pairs *pairs = pairing->pairs;
-	double weight = pairing->world->processes[process].weight, bytes = weight * (double)block->size;
+	double weight = replay_weight(&pairing->world->processes[process], block->size), bytes = weight * (double)block->size;
 	int64_t now = pairing->merge.now;
 	uint64_t serial = block->serial;
 	bool temporary = how != REPLAY_REUSED && thread != READ_NO_THREAD && pairing->last[thread] == serial + 1;
@@ -90,7 +90,7 @@ static int begin_block(struct pairing *pairing, const struct read_event *event, 
 {
 	struct replay_pairs *pairs = pairing->pairs;
 	uint32_t heap = heap_of(process, event);
-	double weight = pairing->world->processes[process].weight, bytes = weight * (double)event->size;
+	double weight = replay_weight(&pairing->world->processes[process], event->size), bytes = weight * (double)event->size;
 	struct replay_block *old = replay_live_find(&pairing->live, heap, event->address);
 	struct replay_entry entry = {.time = event->time,
 				     .address = event->address,

@@ -117,7 +117,7 @@ int replay_rows_next(struct replay_rows *rows, struct replay_row *row, struct fa
 	row->dealloc_thread = end->thread;
 	row->process = entry->process;
 	row->call = rows->names->call[entry->stack] == REPLAY_SAME_CALL ? entry->how : rows->names->call[entry->stack];
-	row->weight = rows->world->processes[entry->process].weight;
+	row->weight = replay_weight(&rows->world->processes[entry->process], row->size);
 	add_to_sums(rows, row, end);
 	if (++rows->next % PROGRESS_ROWS == 0)
 		progress_add(rows->world->progress, PROGRESS_ROWS);

@@ -50,9 +50,11 @@ static int number(struct replay_world *world, struct fault *fault)
 	for (size_t i = 0; i < world->count; i++) {
 		struct replay_process *process = &world->processes[i];
 		double rate = read_manifest_real(&process->profile.manifest, "sample_rate", 1);
+		uint64_t interval = number_of(process, "sample_interval");
 
 		process->weight = rate > 0 && rate < 1 ? 1 / rate : 1;
-		world->sampled |= process->weight != 1;
+		process->interval = interval > 1 ? (double)interval : 0; /* each byte: everything */
+		world->sampled |= process->weight != 1 || process->interval != 0;
 		world->events += process->profile.events;
 		process->first_thread = world->thread_count;
 		if (process->profile.thread_count > READ_NO_THREAD - 1 - (size_t)world->thread_count)

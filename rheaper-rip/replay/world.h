@@ -12,6 +12,8 @@
 #include "replay/modules.h"
 #include "replay/stacks.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +25,8 @@ struct replay_process {
 	uint32_t first_thread; /* number of its thread 0 */
 	enum replay_life ended;
 	const struct replay_process *parent; /* if its profile is one of those given, else NULL */
-	double weight;			     /* how many allocations one that was recorded stands for */
+	double weight;			     /* how many allocations one that was recorded stands for, whatever its size; */
+	double interval;		     /* or, if not 0, mean bytes between two samples: see replay_weight */
 	struct replay_process_modules modules;
 	struct replay_frame_cache cache;
 };
@@ -35,7 +38,7 @@ struct replay_world {
 	uint32_t thread_count, module_count;
 	uint64_t events;	   /* in all profiles */
 	int64_t end;		   /* ns: when the last of them ended */
-	bool sampled;		   /* some weight is not 1 */
+	bool sampled;		   /* not all that happened was recorded */
 	struct progress *progress; /* may be NULL */
 };
 
@@ -45,6 +48,16 @@ int replay_world_start(struct replay_world *world, size_t capacity, struct progr
 int replay_world_add(struct replay_world *world, const char *directory, struct fault *fault);
 int replay_world_settle(struct replay_world *world, struct fault *fault);
 void replay_world_close(struct replay_world *world);
+
+/* How many allocations of `size` bytes one that was recorded stands for: one by the probability that it was recorded. So sums of weights and of
+ * weighted sizes are right on the average. By bytes that is the probability that a Poisson process with one point in `interval` bytes has a
+ * point in size bytes, of which there is at least one. */
+static inline double replay_weight(const struct replay_process *process, uint64_t size)
+{
+	if (__builtin_expect(process->interval == 0, 1))
+		return process->weight;
+	return -1 / expm1(-(double)(size ? size : 1) / process->interval);
+}
 
 /* A module by its number, and the process of a thread. */
 const struct replay_module *replay_world_module(const struct replay_world *world, uint32_t number);

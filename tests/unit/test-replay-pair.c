@@ -317,6 +317,45 @@ static void a_sampled_profile_counts_each_row_with_its_weight(void **state)
 	test_rows(test, "SELECT value FROM metadata WHERE key = 'sampled'", "1\n");
 }
 
+static void a_profile_sampled_by_bytes_weighs_each_row_by_its_size(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	maker_set(maker, "sample_interval", "1024");
+	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 0, MAKER_STACK(1)); /* counts as one byte */
+	maker_alloc(stream, 20, RH_CALL_MALLOC, 32, 1, MAKER_STACK(1));
+	maker_alloc(stream, 30, RH_CALL_MALLOC, 48, 1024, MAKER_STACK(1));
+	maker_free(stream, 40, RH_FREE_FREE, 48);
+	maker_alloc(stream, 50, RH_CALL_MALLOC, 64, 1 << 20, MAKER_STACK(1));
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	/* 1/(1 - exp(-1/1024)), 1/(1 - exp(-1)), 1 */
+	test_rows(test, "SELECT size, round(weight, 6) FROM allocations",
+		  "0|1024.500081\n1|1024.500081\n1024|1.581977\n1048576|1.0\n");
+	test_rows(test, "SELECT round(allocations, 4), round(bytes, 3), round(live, 4), round(live_bytes, 3) FROM callsites",
+		  "2051.5821|1051220.444|2050.0002|1049600.5\n");
+	test_rows(test, "SELECT round(sum(allocated), 4), round(sum(freed), 6), round(sum(freed_bytes), 3) FROM timeline",
+		  "2051.5821|1.581977|1619.944\n");
+	test_rows(test, "SELECT value FROM metadata WHERE key = 'sampled'", "1\n");
+}
+
+/* With a sample in each byte there is nothing to guess. */
+static void an_interval_of_one_byte_is_everything(void **state)
+{
+	struct test *test = *state;
+	struct maker *maker = maker_new(test->directory, "rip-1");
+	struct maker_stream *stream = maker_stream(maker, 0, 1, 100);
+
+	maker_set(maker, "sample_interval", "1");
+	maker_alloc(stream, 10, RH_CALL_MALLOC, 16, 1, MAKER_STACK(1));
+	maker_finish(maker);
+	TEST_RIP(test, "rip-1");
+	test_rows(test, "SELECT weight FROM allocations", "1.0\n");
+	test_rows(test, "SELECT value FROM metadata WHERE key = 'sampled'", "0\n");
+}
+
 static void processes_have_their_own_addresses(void **state)
 {
 	struct test *test = *state;
@@ -366,6 +405,8 @@ int main(void)
 	    TEST(temporary_is_what_its_own_thread_ended_before_its_next_allocation),
 	    TEST(the_peak_is_told_per_call_site),
 	    TEST(a_sampled_profile_counts_each_row_with_its_weight),
+	    TEST(a_profile_sampled_by_bytes_weighs_each_row_by_its_size),
+	    TEST(an_interval_of_one_byte_is_everything),
 	    TEST(processes_have_their_own_addresses),
 	};
 
