@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What went wrong, as one line for people: "<file>[ at byte N]: <reason>". Filled by whoever meets the trouble, printed by main() alone.
+ * What went wrong, as one line for people: "<file>[ at byte N]: <reason>". Filled by whoever meets the trouble, printed by command/command.c alone.
  */
 #ifndef FAULT_H
 #define FAULT_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The main job. The database grows in a temporary file beside its target, which takes the target's name when it is complete and on disk.
+ * The main job.
  */
 #include "config.h"
 
 #include "rip.h"
 
 #include "account.h"
+#include "output.h"
 #include "replay/names.h"
 #include "replay/pair.h"
 #include "replay/rows.h"
@@ -15,53 +16,8 @@
 #include "store/store.h"
 #include "store/tables.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-const char *volatile rip_unfinished;
-
-/* fsyncs the directory that holds path, so that its entry is on disk. Some file systems cannot: they say EINVAL. */
-static int sync_directory(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, result = 0;
-
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		result = -1;
-	if (fd >= 0)
-		close(fd);
-	free(directory);
-	return result;
-}
-
-/* Gives the finished file its name. */
-static int publish(const char *temporary, const struct rip_options *options, struct fault *fault)
-{
-	int fd = open(temporary, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || fsync(fd)) {
-		fault_errno(fault, options->database);
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	close(fd);
-	/* link refuses a name that came up meanwhile; where the file system has no links, the check at the start must do. */
-	if (!options->force && !link(temporary, options->database))
-		unlink(temporary);
-	else if (!options->force && errno == EEXIST)
-		return fault_errno(fault, options->database);
-	else if (rename(temporary, options->database))
-		return fault_errno(fault, options->database);
-	rip_unfinished = NULL;
-	return sync_directory(options->database) ? fault_errno(fault, options->database) : 0;
-}
 
 static int write_database(struct store *store, struct replay_world *world, const struct rip_options *options, struct fault *fault)
 {
@@ -79,19 +35,6 @@ static int write_database(struct store *store, struct replay_world *world, const
 	replay_names_free(&names);
 	replay_pairs_free(&pairs);
 	return result ? -1 : 0;
-}
-
-static int check_target(const struct rip_options *options, struct fault *fault)
-{
-	struct stat st;
-
-	if (lstat(options->database, &st))
-		return errno == ENOENT ? 0 : fault_errno(fault, options->database);
-	if (S_ISDIR(st.st_mode))
-		return fault_set(fault, options->database, FAULT_NOWHERE, "%s", strerror(EISDIR));
-	if (!options->force)
-		return fault_set(fault, options->database, FAULT_NOWHERE, "%s (-f replaces it)", strerror(EEXIST));
-	return 0;
 }
 
 /* All profiles, or those of them that can be read. */
@@ -121,39 +64,19 @@ static int open_world(struct replay_world *world, const struct rip_options *opti
 int rip_run(const struct rip_options *options, struct fault *fault)
 {
 	struct replay_world world = {0};
+	struct output output;
 	struct store store = {0};
-	char *temporary = NULL;
-	int fd, result = -1;
+	int result = output_start(&output, options->database, options->force, fault) || open_world(&world, options, fault) ? -1 : 0;
 
-	if (check_target(options, fault))
-		return -1;
-	if (open_world(&world, options, fault))
-		goto done;
-	for (size_t i = 0; i < world.count; i++)
+	for (size_t i = 0; i < world.count && !result; i++)
 		account_warn(options->warn, &world.processes[i]);
-	if (asprintf(&temporary, "%s.tmp-%ld", options->database, (long)getpid()) < 0) {
-		temporary = NULL;
-		fault_memory(fault);
-		goto done;
+	if (!result) {
+		result = store_open(&store, output.temporary, options->database, fault) || write_database(&store, &world, options, fault) ? -1 : 0;
+		store_close(&store);
 	}
-	unlink(temporary); /* of a process that had this pid before, was killed, and is no more */
-	rip_unfinished = temporary;
-	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		fault_errno(fault, options->database);
-		goto done;
-	}
-	close(fd);
-	if (!store_open(&store, temporary, options->database, fault))
-		result = write_database(&store, &world, options, fault);
-	store_close(&store);
 	if (!result)
-		result = publish(temporary, options, fault);
-	if (rip_unfinished)
-		unlink(temporary);
-done:
-	rip_unfinished = NULL;
-	free(temporary);
+		result = output_publish(&output, fault);
+	output_close(&output);
 	replay_world_close(&world);
 	return result;
 }

@@ -25,10 +25,7 @@ struct rip_options {
 	struct progress *progress;	   /* shown meanwhile; may be NULL */
 };
 
-/* 0, or -1 with fault filled. The database appears whole or not at all. Not reentrant: see rip_unfinished. */
+/* 0, or -1 with fault filled. The database appears whole or not at all (output.h). */
 int rip_run(const struct rip_options *options, struct fault *fault);
-
-/* The file under construction, to be unlinked by a signal handler that ends the process; NULL while there is none. */
-extern const char *volatile rip_unfinished;
 
 #endif

@@ -9,6 +9,8 @@
 
 #define STORE_SCHEMA_VERSION 2 /* = PRAGMA user_version in schema.sql */
 
+#define STORE_APPLICATION_ID 0x52485052 /* "RHPR"; = PRAGMA application_id in schema.sql */
+
 #define STORE_RIP_VERSION PACKAGE_VERSION
 
 #endif

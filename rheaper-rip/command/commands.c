@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of verbs.
+ */
+#include "config.h"
+
+#include "command/commands.h"
+
+#include <stddef.h>
+
+const struct command *const commands[] = {NULL};
