@@ -116,11 +116,32 @@ enum symbols_elf_result symbols_elf_open(const char *path, struct symbols_elf **
 	return SYMBOLS_ELF_OK;
 }
 
+enum symbols_elf_result symbols_elf_open_memory(const char *path, void *memory, size_t size, struct symbols_elf **opened)
+{
+	struct symbols_elf *file = calloc(1, sizeof *file);
+
+	elf_version(EV_CURRENT);
+	if (!file) {
+		free(memory);
+		return SYMBOLS_ELF_DAMAGED;
+	}
+	file->memory = memory;
+	file->path = strdup(path);
+	file->elf = elf_memory(memory, size);
+	if (!file->path || !file->elf || elf_kind(file->elf) != ELF_K_ELF) {
+		symbols_elf_close(file);
+		return SYMBOLS_ELF_DAMAGED;
+	}
+	*opened = file;
+	return SYMBOLS_ELF_OK;
+}
+
 void symbols_elf_close(struct symbols_elf *file)
 {
 	if (!file)
 		return;
 	elf_end(file->elf);
+	free(file->memory);
 	free(file->path);
 	free(file);
 }

@@ -16,6 +16,7 @@ struct symbols_elf {
 	const unsigned char *build_id; /* NULL when it has none */
 	size_t build_id_size;
 	uint64_t code_start; /* lowest address of an executable segment; 0 when there is none */
+	void *memory;	     /* where it lies when it is no file of its own; else NULL */
 };
 
 struct symbols_bytes {
@@ -28,6 +29,8 @@ enum symbols_elf_result { SYMBOLS_ELF_OK, SYMBOLS_ELF_MISSING, SYMBOLS_ELF_DAMAG
 /* On OK *file is the caller's, to be closed; it holds no descriptor. Everything that is not a regular file that can be opened is
  * MISSING, everything that is no ELF object (or for which memory is out) DAMAGED. */
 enum symbols_elf_result symbols_elf_open(const char *path, struct symbols_elf **file);
+/* The same for an object in memory, which is taken over in every case: from malloc, and path is a name for it. */
+enum symbols_elf_result symbols_elf_open_memory(const char *path, void *memory, size_t size, struct symbols_elf **file);
 void symbols_elf_close(struct symbols_elf *file); /* NULL is fine */
 
 bool symbols_elf_same_build_id(const struct symbols_elf *file, const void *build_id, size_t size);

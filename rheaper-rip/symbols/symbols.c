@@ -14,6 +14,7 @@
 #include "symbols/demangle.h"
 #include "symbols/dwarf-file.h"
 #include "symbols/elf-symbols.h"
+#include "symbols/mini-debug.h"
 #include "symbols/strings.h"
 
 struct symbols_module {
@@ -24,11 +25,14 @@ struct symbols_module {
 	size_t build_id_size;
 	bool opened;
 	const char *status;
+	const char *unread; /* why .gnu_debugdata could not be read; NULL when there is none, it could, or it was not needed */
 
 	struct symbols_elf *file;  /* the module itself; NULL when it is gone or another one */
 	struct symbols_elf *debug; /* a separate debug file; NULL when there is none */
 	struct symbols_dwarf *dwarf;
+	struct symbols_elf *mini;  /* the symbols that the module itself carries compressed; NULL when there are none */
 	struct symbols_table table;
+	struct symbols_table exported; /* what MiniDebugInfo leaves to the dynamic symbol table; else empty */
 	struct symbols_elf *informant; /* of file and debug the one that names come from; NULL when none do */
 };
 
@@ -84,6 +88,8 @@ static void free_module(struct symbols_module *module)
 {
 	symbols_dwarf_close(module->dwarf);
 	symbols_table_free(&module->table);
+	symbols_table_free(&module->exported);
+	symbols_elf_close(module->mini);
 	symbols_elf_close(module->file);
 	symbols_elf_close(module->debug);
 	free(module->path);
@@ -182,15 +188,21 @@ static bool open_dwarf(struct symbols_module *module, struct symbols_elf *elf, b
 /* The most complete symbol table there is; its word for the status, or NULL. */
 static const char *open_table(struct symbols_module *module)
 {
-	struct symbols_elf *of[] = {module->file, module->debug, module->file};
-	const uint32_t type[] = {SHT_SYMTAB, SHT_SYMTAB, SHT_DYNSYM};
+	struct symbols_elf *of[] = {module->file, module->debug, module->mini, module->file};
+	const uint32_t type[] = {SHT_SYMTAB, SHT_SYMTAB, SHT_SYMTAB, SHT_DYNSYM};
+	const char *const word[] = {"symtab", "symtab", "minidebug", "dynsym"};
 
-	for (unsigned i = 0; i < 3; i++)
-		if (of[i] && symbols_table_read(&module->table, of[i], type[i])) {
-			if (!module->informant)
-				module->informant = of[i];
-			return type[i] == SHT_SYMTAB ? "symtab" : "dynsym";
-		}
+	for (unsigned i = 0; i < 4; i++) {
+		if (i == 2 && !module->mini && module->file)
+			of[i] = module->mini = symbols_mini_debug(module->file, &module->unread);
+		if (!of[i] || !symbols_table_read(&module->table, of[i], type[i]))
+			continue;
+		if (of[i] == module->mini)
+			symbols_table_read(&module->exported, module->file, SHT_DYNSYM);
+		if (!module->informant)
+			module->informant = of[i];
+		return word[i];
+	}
 	return NULL;
 }
 
@@ -270,6 +282,9 @@ size_t symbols_lookup(struct symbols_module *module, uint64_t address, struct sy
 
 	size_t count = module->dwarf ? symbols_dwarf_lookup(module->dwarf, address, frames, max) : 0;
 	struct symbols_symbol *symbol = count <= max ? symbols_table_find(&module->table, address) : NULL;
+
+	if (!symbol && count <= max)
+		symbol = symbols_table_find(&module->exported, address);
 	struct symbols_frame *outermost = &frames[count && count <= max ? count - 1 : 0];
 
 	if (symbol && (!outermost->function || completes(symbol, outermost)))

@@ -40,7 +40,7 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
  * frame of NULLs. */
 size_t symbols_lookup(struct symbols_module *module, uint64_t address, struct symbols_frame *frames, size_t max);
 
-/* The file that gave the debug information, or NULL; and a word for how it went: "dwarf", "symtab", "dynsym", "stripped",
+/* The file that gave the debug information, or NULL; and a word for how it went: "dwarf", "symtab", "minidebug" (.gnu_debugdata), "dynsym", "stripped",
  * "missing" (no such file), "mismatch" (another build id), "damaged", "anonymous" (no file behind it), "unused" (nothing was looked up). */
 const char *symbols_debug_file(const struct symbols_module *module);
 const char *symbols_status(const struct symbols_module *module);
