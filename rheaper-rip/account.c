@@ -113,62 +113,25 @@ static void tell_losses(account_line *line, const struct read_profile *profile)
 	}
 }
 
-/* How the search for symbols went in one file. */
-struct search {
-	const struct symbols_module *symbols;
-	const char *path;
-	uint64_t frames, named;
-};
-
-static int by_file(const void *left, const void *right)
+/* What the worker that looked into a file had to say, and how many of its frames have names. */
+static void tell_question(account_line *line, const struct symbols_question *question)
 {
-	const struct search *a = left, *b = right;
-	int paths = strcmp(a->path, b->path);
+	size_t named = question->count - question->named[SYMBOLS_NOBODY];
 
-	return paths ? paths : a->symbols < b->symbols ? -1 : a->symbols > b->symbols;
+	account_say(line, "symbols: %zu found, %zu missing in %s (%s%s%s)", named, question->count - named, question->path, question->status,
+		    question->reason ? ": " : "", question->reason ? question->reason : "");
 }
 
 static void tell_symbols(account_line *line, const struct replay_world *world, const struct replay_names *names)
 {
-	struct search *searches = calloc((size_t)world->module_count + 1, sizeof *searches), *sum = searches;
 	uint64_t nowhere = 0;
 
-	if (!searches)
-		return;
-	for (uint32_t i = 0; i < world->module_count; i++) {
-		searches[i].symbols = names->modules[i];
-		searches[i].path = replay_world_module(world, i)->path;
-	}
-	for (size_t i = 0; i < world->stacks.frame_count; i++) {
-		uint32_t module = world->stacks.frames[i].module;
-
-		if (module == REPLAY_NO_MODULE) {
-			nowhere++;
-			continue;
-		}
-		searches[module].frames++;
-		searches[module].named += names->locations[names->first_location[i]].function != NULL;
-	}
-	/* Several processes, or several stays, of one file are one. */
-	qsort(searches, world->module_count, sizeof *searches, by_file);
-	for (uint32_t i = 0; i < world->module_count; i++) {
-		if (i && searches[i].symbols == sum->symbols && !strcmp(searches[i].path, sum->path)) {
-			sum->frames += searches[i].frames;
-			sum->named += searches[i].named;
-			continue;
-		}
-		if (i)
-			sum++;
-		*sum = searches[i];
-	}
-	for (struct search *search = searches; world->module_count && search <= sum; search++)
-		if (search->frames)
-			account_say(line, "symbols: %" PRIu64 " found, %" PRIu64 " missing in %s (%s)", search->named,
-				    search->frames - search->named, search->path,
-				    search->symbols ? symbols_status(search->symbols) : "unused");
+	for (size_t i = 0; i < names->question_count; i++)
+		tell_question(line, &names->questions[i]);
+	for (size_t i = 0; i < world->stacks.frame_count; i++)
+		nowhere += world->stacks.frames[i].module == REPLAY_NO_MODULE;
 	if (nowhere)
 		account_say(line, "symbols: %" PRIu64 " missing in no known module", nowhere);
-	free(searches);
 }
 
 void account_close(account_line *line, const struct replay_world *world, const struct replay_pairs *pairs, const struct replay_names *names)
@@ -179,7 +142,7 @@ void account_close(account_line *line, const struct replay_world *world, const s
 	account_say(line, "closed by reuse: %" PRIu64, pairs->reused);
 	for (size_t i = 0; i < world->count; i++)
 		tell_losses(line, &world->processes[i].profile);
-	if (!names->symbols)
+	if (!names->wanted)
 		account_say(line, "symbols: left out");
 	else
 		tell_symbols(line, world, names);

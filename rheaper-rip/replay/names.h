@@ -8,7 +8,7 @@
 
 #include "fault.h"
 #include "replay/world.h"
-#include "symbols/symbols.h"
+#include "symbols/question.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,11 +16,12 @@
 
 /* One function of a frame: inlined ones first, the one that really was called last. */
 struct replay_location {
-	const char *function, *file; /* NULL: unknown. Owned by symbols. */
+	const char *function, *file; /* NULL: unknown. Owned by strings. */
 	const char *linkage;	     /* NULL: the same as function */
 	unsigned line;		     /* 0: unknown */
 	uint32_t frame;
 	bool inlined; /* into the next one */
+	uint8_t source; /* enum symbols_source */
 };
 
 struct replay_backtrace {
@@ -32,8 +33,12 @@ struct replay_backtrace {
 #define REPLAY_SAME_CALL UINT8_MAX
 
 struct replay_names {
-	struct symbols *symbols;	 /* NULL: no symbols were wanted */
-	struct symbols_module **modules; /* by number over all processes; NULL where nothing was looked up */
+	bool wanted; /* symbols were */
+	struct symbols_strings strings;
+	struct symbols_question *questions; /* one a file, answered */
+	size_t question_count;
+	uint64_t *addresses;   /* that the questions are about */
+	uint32_t *question_of; /* by number of a module over all processes; UINT32_MAX: nothing was looked up in it */
 	struct replay_location *locations;
 	size_t location_count, location_capacity;
 	size_t *first_location;		     /* by frame: its locations are [first_location[frame], first_location[frame + 1]) */
@@ -48,6 +53,10 @@ struct replay_names {
  * filled; to be freed in both cases. */
 int replay_names_find(struct replay_names *names, const struct replay_world *world, const uint8_t *used,
 		      const struct symbols_options *options, struct fault *fault);
+
+/* The search for names in a module's file; NULL when there was none. */
+const struct symbols_question *replay_names_question(const struct replay_names *names, uint32_t module);
+
 void replay_names_free(struct replay_names *names);
 
 #endif

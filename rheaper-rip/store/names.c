@@ -34,13 +34,13 @@ static int put_modules(struct store *store, const struct replay_world *world, co
 
 	for (uint32_t i = 0; i < world->module_count && !result; i++) {
 		const struct replay_module *module = replay_world_module(world, i);
-		const struct symbols_module *symbols = names->modules[i];
+		const struct symbols_question *question = replay_names_question(names, i);
 		char *build_id = hexadecimal(module->build_id, module->build_id_size);
 
 		result = store_put(store, statement, module->unloaded == INT64_MAX ? "iittiiirxtt" : "iittiiirrtt", (int64_t)i + 1,
 				   (int64_t)module->process + 1, module->path, build_id, (int64_t)module->base, (int64_t)module->start,
 				   (int64_t)module->end, (double)module->loaded / NS_PER_MS, (double)module->unloaded / NS_PER_MS,
-				   symbols ? symbols_debug_file(symbols) : NULL, symbols ? symbols_status(symbols) : "unused");
+				   question ? question->debug_file : NULL, question ? question->status : "unused");
 		free(build_id);
 	}
 	sqlite3_finalize(statement);

@@ -6,6 +6,7 @@
 
 #include "symbols/elf-file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ enum symbols_elf_result symbols_elf_open(const char *path, struct symbols_elf **
 		return SYMBOLS_ELF_MISSING;
 	if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
 		close(descriptor);
+		errno = 0;
 		return SYMBOLS_ELF_MISSING;
 	}
 	struct symbols_elf *file = calloc(1, sizeof *file);

@@ -27,7 +27,7 @@ struct symbols_bytes {
 enum symbols_elf_result { SYMBOLS_ELF_OK, SYMBOLS_ELF_MISSING, SYMBOLS_ELF_DAMAGED };
 
 /* On OK *file is the caller's, to be closed; it holds no descriptor. Everything that is not a regular file that can be opened is
- * MISSING, everything that is no ELF object (or for which memory is out) DAMAGED. */
+ * MISSING (errno: why, 0: not a regular file), everything that is no ELF object (or for which memory is out) DAMAGED. */
 enum symbols_elf_result symbols_elf_open(const char *path, struct symbols_elf **file);
 /* The same for an object in memory, which is taken over in every case: from malloc, and path is a name for it. */
 enum symbols_elf_result symbols_elf_open_memory(const char *path, void *memory, size_t size, struct symbols_elf **file);

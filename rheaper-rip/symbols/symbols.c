@@ -7,6 +7,10 @@
 #include "symbols/symbols.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +29,7 @@ struct symbols_module {
 	size_t build_id_size;
 	bool opened;
 	const char *status;
+	const char *reason; /* kept in the strings of symbols; NULL while there is none */
 	const char *unread; /* why .gnu_debugdata could not be read; NULL when there is none, it could, or it was not needed */
 
 	struct symbols_elf *file;  /* the module itself; NULL when it is gone or another one */
@@ -71,6 +76,9 @@ struct symbols *symbols_new(const struct symbols_options *options)
 	if (!symbols || !options)
 		return symbols;
 	symbols->options.no_demangle = options->no_demangle;
+	symbols->options.no_dwarf = options->no_dwarf;
+	symbols->options.reading = options->reading;
+	symbols->options.context = options->context;
 	if (options->debug_path)
 		symbols->debug_path = copy_list(options->debug_path);
 	if (options->sysroot)
@@ -144,22 +152,63 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
 
 /* ---- Opening one module ---- */
 
+/* Says why, in words for people; the last word counts. */
+__attribute__((format(printf, 2, 3))) static void explain(struct symbols_module *module, const char *format, ...)
+{
+	char text[PATH_MAX + 256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	int length = vsnprintf(text, sizeof text, format, arguments);
+
+	va_end(arguments);
+	if (length > 0)
+		module->reason = symbols_strings_add(&module->symbols->strings, text, strlen(text));
+}
+
+/* A build id in hexadecimal, cut where it is longer than any is. */
+static const char *hexadecimal(const unsigned char *id, size_t size, char text[2 * 64 + 1])
+{
+	for (size_t i = 0; i < size && i < 64; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	return text;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), wanted = strlen(end);
+
+	return length >= wanted && !strcmp(text + length - wanted, end);
+}
+
 /* The file itself; returns what is to be said if nothing else gives names. */
 static const char *open_file(struct symbols_module *module)
 {
-	char *path = symbols_debug_file_below(module->symbols->options.sysroot, module->path);
+	char *path = symbols_debug_file_below(module->symbols->options.sysroot, module->path), id[2 * 64 + 1];
 	enum symbols_elf_result result = path ? symbols_elf_open(path, &module->file) : SYMBOLS_ELF_MISSING;
+	int error = errno;
 
 	free(path);
 	switch (result) {
 	case SYMBOLS_ELF_MISSING:
+		/* proc(5), maps: what the kernel appends to the name of a file that is no more. */
+		if (ends_in(module->path, " (deleted)"))
+			explain(module, "deleted while it was in use");
+		else
+			explain(module, "%s", error ? strerror(error) : "not a regular file");
 		return "missing";
 	case SYMBOLS_ELF_DAMAGED:
+		explain(module, "no ELF file, or damaged");
 		return "damaged";
 	case SYMBOLS_ELF_OK:
 		break;
 	}
 	if (module->build_id_size && !symbols_elf_same_build_id(module->file, module->build_id, module->build_id_size)) {
+		if (module->file->build_id_size)
+			explain(module, "the file is another build now: %s",
+				hexadecimal(module->file->build_id, module->file->build_id_size, id));
+		else
+			explain(module, "the file is another build now, without a build id");
 		symbols_elf_close(module->file);
 		module->file = NULL;
 		return "mismatch";
@@ -167,21 +216,44 @@ static const char *open_file(struct symbols_module *module)
 	return "stripped";
 }
 
+/* Why there is no debug information, which the file itself does not have. */
+static void explain_no_debug_file(struct symbols_module *module)
+{
+	char id[2 * 64 + 1];
+	uint32_t crc;
+	const char *link = module->file ? symbols_elf_debuglink(module->file, &crc) : NULL;
+	const unsigned char *build_id = module->build_id_size ? module->build_id : module->file ? module->file->build_id : NULL;
+	size_t size = module->build_id_size ? module->build_id_size : module->file ? module->file->build_id_size : 0;
+
+	if (size)
+		explain(module, "no debug file found for build id %s%s%s", hexadecimal(build_id, size, id), module->unread ? "; " : "",
+			module->unread ? module->unread : "");
+	else if (link)
+		explain(module, "no debug file found that fits its debug link %s", link);
+	else
+		explain(module, "no debug information in it, and neither build id nor debug link");
+}
+
 /* The DWARF in elf. False when there is none; *damaged when there is some that cannot be read. */
 static bool open_dwarf(struct symbols_module *module, struct symbols_elf *elf, bool *damaged)
 {
-	if (!elf || !symbols_elf_has_dwarf(elf))
+	if (!elf || module->symbols->options.no_dwarf || !symbols_elf_has_dwarf(elf))
 		return false;
 	const struct symbols_options *options = &module->symbols->options;
+
+	if (options->reading)
+		options->reading(options->context, elf->path);
 	struct symbols_elf *shared = symbols_debug_file_shared(options, elf);
 
 	module->dwarf =
 	    symbols_dwarf_open(elf, module->file ? module->file->path : elf->path, shared, &module->symbols->strings, options->no_demangle);
 	symbols_elf_close(shared);
-	if (!module->dwarf)
+	if (!module->dwarf) {
 		*damaged = true;
-	else
+		explain(module, "the debug information in %s is damaged", elf->path);
+	} else {
 		module->informant = elf;
+	}
 	return module->dwarf;
 }
 
@@ -214,6 +286,7 @@ static void open_module(struct symbols_module *module)
 	/* "[vdso]", "linux-vdso.so.1", "[heap]": names of the kernel's and the loader's, not of files. */
 	if (!strchr(module->path, '/')) {
 		module->status = "anonymous";
+		explain(module, "no file behind it");
 		return;
 	}
 	const char *otherwise = open_file(module);
@@ -231,6 +304,10 @@ static void open_module(struct symbols_module *module)
 		module->status = "damaged";
 	else
 		module->status = table ? table : otherwise;
+	if (module->dwarf)
+		module->reason = NULL;
+	else if (!module->reason)
+		explain_no_debug_file(module);
 }
 
 /* ---- Lookup ---- */
@@ -250,6 +327,8 @@ static void name_from_table(struct symbols_module *module, struct symbols_symbol
 	}
 	frame->function = symbol->readable;
 	frame->linkage = symbol->readable != symbol->name ? symbol->name : NULL;
+	if (!frame->source)
+		frame->source = SYMBOLS_TABLE;
 }
 
 /* Compilers leave the linkage name out where nobody else can link to it: DWARF says "grow<int>" for a function whose symbol is
@@ -285,6 +364,8 @@ size_t symbols_lookup(struct symbols_module *module, uint64_t address, struct sy
 
 	if (!symbol && count <= max)
 		symbol = symbols_table_find(&module->exported, address);
+	for (size_t i = 0; i < count && i < max; i++)
+		frames[i].source = frames[i].function ? SYMBOLS_DWARF : SYMBOLS_NOBODY;
 	struct symbols_frame *outermost = &frames[count && count <= max ? count - 1 : 0];
 
 	if (symbol && (!outermost->function || completes(symbol, outermost)))
@@ -302,4 +383,9 @@ const char *symbols_debug_file(const struct symbols_module *module)
 const char *symbols_status(const struct symbols_module *module)
 {
 	return module->status;
+}
+
+const char *symbols_reason(const struct symbols_module *module)
+{
+	return module->reason;
 }

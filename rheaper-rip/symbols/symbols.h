@@ -17,7 +17,14 @@ struct symbols_options {
 	const char *const *debug_path; /* further roots with .build-id/ trees and debug files, NULL-terminated; may be NULL */
 	const char *sysroot;           /* put before module paths; NULL: none */
 	bool no_demangle;
+	bool no_dwarf; /* symbol tables only */
+	/* Called before the debug information in a file is read, if not NULL. */
+	void (*reading)(void *context, const char *path);
+	void *context;
 };
+
+/* Who named a function. */
+enum symbols_source { SYMBOLS_NOBODY, SYMBOLS_DWARF, SYMBOLS_TABLE, SYMBOLS_SOURCES };
 
 /* One function of a place; file and function are NULL when unknown, line is 0 then. Strings live as long as struct symbols. */
 struct symbols_frame {
@@ -25,6 +32,7 @@ struct symbols_frame {
 	const char *linkage;  /* as in the object file; NULL when the same or unknown */
 	const char *file;     /* absolute */
 	unsigned line;
+	enum symbols_source source; /* of function */
 };
 
 /* options may be NULL. NULL when memory is out. */
@@ -44,5 +52,8 @@ size_t symbols_lookup(struct symbols_module *module, uint64_t address, struct sy
  * "missing" (no such file), "mismatch" (another build id), "damaged", "anonymous" (no file behind it), "unused" (nothing was looked up). */
 const char *symbols_debug_file(const struct symbols_module *module);
 const char *symbols_status(const struct symbols_module *module);
+
+/* Why names, or their files and lines, are not there: a few words for people; NULL when there is nothing to explain. */
+const char *symbols_reason(const struct symbols_module *module);
 
 #endif

@@ -318,7 +318,7 @@ static void verbose_gives_a_closing_account(void **state)
 	assert_complaint("rheaper-rip: events: 3\nrheaper-rip: rows: 2\nrheaper-rip: unmatched frees: 1\nrheaper-rip: closed by reuse: 1\n"
 			 "rheaper-rip: lost (nested): 3 of thread 100 main in %s\n"
 			 "rheaper-rip: lost (memory): 5 of no known thread in %s\n"
-			 "rheaper-rip: symbols: 0 found, 2 missing in /nonexistent/library.so (missing)\n"
+			 "rheaper-rip: symbols: 0 found, 2 missing in /nonexistent/library.so (missing: No such file or directory)\n"
 			 "rheaper-rip: symbols: 1 missing in no known module\n",
 			 in(test, "rip-1"), in(test, "rip-1"));
 	assert_int_equal(RUN(test, "-v", "-q", "-f", "--no-symbols", in(test, "rip-1"), test->database), 0);
