@@ -21,6 +21,10 @@
 
 #define SEARCH_WINDOW 65536
 
+/* Slots that lie in holes claim more than they hold: at most this many times the blocks of the file, and one slot, are copied. A file system that
+ * compresses has fewer blocks than bytes, but not so many fewer. */
+#define COPY_BUDGET 16
+
 /* Checksums over forged headers that lie inside each other could cost the square of the file's size: at most this many times the size is
  * summed, then a chunk's own length is believed. */
 #define SUM_BUDGET 16
@@ -31,7 +35,8 @@ struct search {
 	const char *path;
 	int fd;
 	uint64_t size;	 /* of the file */
-	uint64_t budget; /* bytes that may still be summed */
+	uint64_t blocks; /* bytes that it takes */
+	uint64_t budget; /* bytes that may still be summed, or copied */
 	uint8_t *buffer;
 	size_t capacity;
 };
@@ -52,13 +57,19 @@ static int add(struct read_chunks *found, const struct read_chunk *chunk, struct
 	return 0;
 }
 
+/* A file may seem to be far larger than it is. */
+static uint64_t past_hole(const struct search *search, uint64_t from)
+{
+	return from < search->size ? read_file_data(search->fd, from, search->size) : from;
+}
+
 /* The offset of the next believable header at or after `from`; the file's size when there is none; UINT64_MAX on failure. */
 static uint64_t next_header(struct search *search, uint64_t from)
 {
 	static const uint32_t magic = RH_CHUNK_MAGIC;
 	uint8_t window[SEARCH_WINDOW];
 
-	while (from + sizeof(struct rh_chunk) <= search->size) {
+	while ((from = past_hole(search, from)) + sizeof(struct rh_chunk) <= search->size) {
 		size_t wanted = search->size - from < sizeof window ? (size_t)(search->size - from) : sizeof window;
 		ssize_t got = read_file_at(search->fd, window, wanted, from);
 		const uint8_t *hit = window;
@@ -120,7 +131,7 @@ static int search_log(struct search *search)
 	bool lost_track = false;
 	uint64_t offset = 0;
 
-	search->budget = search->size * SUM_BUDGET;
+	search->budget = search->size < UINT64_MAX / SUM_BUDGET ? search->size * SUM_BUDGET : UINT64_MAX;
 	while (offset + sizeof(struct rh_chunk) <= search->size) {
 		struct rh_chunk head;
 		ssize_t got = read_file_at(search->fd, &head, sizeof head, offset);
@@ -181,10 +192,12 @@ static int take_slot(struct search *search, const struct rh_slab *slab, uint32_t
 	memcpy(stream->lost, slot.lost, sizeof stream->lost);
 	chunk.head = slot.chunk;
 	chunk.length = slot.chunk.length;
-	if (!believable(&chunk.head) || chunk.head.stream != number || chunk.length > slab->slot_size - sizeof slot) {
+	if (!believable(&chunk.head) || chunk.head.stream != number || chunk.length > slab->slot_size - sizeof slot ||
+	    chunk.length > search->budget) {
 		search->found->damaged++;
 		return 0;
 	}
+	search->budget -= chunk.length;
 	/* A copy: the program may still run and write on. */
 	chunk.memory = malloc((size_t)chunk.length + 1);
 	if (!chunk.memory)
@@ -217,6 +230,7 @@ static int search_rings(struct search *search)
 		search->found->damaged++;
 		return 0;
 	}
+	search->budget = (search->blocks < UINT64_MAX / COPY_BUDGET / 2 ? search->blocks * COPY_BUDGET : UINT64_MAX / 2) + READ_CHUNK_MAX;
 	search->found->rings = true;
 	search->found->ended = slab.ended <= RH_ENDED_EXIT ? slab.ended : RH_ENDED_NOT;
 	search->found->end_ticks = slab.end_ticks;
@@ -237,7 +251,7 @@ static int search_file(struct read_chunks *found, const char *directory, const c
 		return fault_memory(fault);
 	found->files[found->file_count++] = path;
 	search.path = path;
-	search.fd = open(path, O_RDONLY | O_CLOEXEC);
+	search.fd = read_file_open(path);
 	if (search.fd < 0 && errno == ENOENT && how == search_rings)
 		return 0;
 	if (search.fd < 0 || fstat(search.fd, &st)) {
@@ -246,6 +260,7 @@ static int search_file(struct read_chunks *found, const char *directory, const c
 		result = fault_set(fault, path, FAULT_NOWHERE, "not a regular file");
 	} else {
 		search.size = (uint64_t)st.st_size;
+		search.blocks = (uint64_t)st.st_blocks * 512; /* stat(3type) */
 		result = how(&search);
 	}
 	if (search.fd >= 0)
@@ -259,7 +274,7 @@ static int is_log(const struct dirent *entry)
 	return !strncmp(entry->d_name, RH_FILE_LOG_PREFIX, strlen(RH_FILE_LOG_PREFIX));
 }
 
-/* By stream, then sequence; of the same chunk the best one first: the longest, and of two as long the verified one. */
+/* By stream, then sequence; of the same chunk the best one first: one that was verified, which is whole, else the longest. */
 static int by_place(const void *left, const void *right)
 {
 	const struct read_chunk *a = left, *b = right;
@@ -268,9 +283,9 @@ static int by_place(const void *left, const void *right)
 		return a->head.stream < b->head.stream ? -1 : 1;
 	if (a->head.sequence != b->head.sequence)
 		return a->head.sequence < b->head.sequence ? -1 : 1;
-	if (a->length != b->length)
-		return a->length > b->length ? -1 : 1;
-	return b->closed - a->closed;
+	if (a->closed != b->closed)
+		return a->closed ? -1 : 1;
+	return a->length > b->length ? -1 : a->length < b->length;
 }
 
 static int by_number(const void *left, const void *right)
@@ -366,7 +381,7 @@ const uint8_t *read_chunk_records(const struct read_chunks *found, const struct 
 		*buffer = grown;
 		*capacity = (size_t)chunk->length + 1;
 	}
-	fd = open(path, O_RDONLY | O_CLOEXEC); /* opened for each chunk: there may be thousands of logs */
+	fd = read_file_open(path); /* opened for each chunk: there may be thousands of logs */
 	got = fd < 0 ? -1 : read_file_at(fd, *buffer, chunk->length, chunk->offset);
 	if (got < 0)
 		fault_errno(fault, path);

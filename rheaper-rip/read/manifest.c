@@ -7,6 +7,7 @@
 #include "read/manifest.h"
 
 #include "log/format.h"
+#include "read/file.h"
 #include "vector.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define MANIFEST_SIZE_MAX (16u << 20) /* a command line has at most a few megabytes */
+#define MANIFEST_LINES_MAX 4096	      /* each is compared with the ones before */
 
 static const char *const known_keys[] = {
     "format",	      "rheaper",
@@ -101,7 +103,7 @@ static int take_line(struct read_manifest *manifest, const char *line, size_t si
 /* The whole file with a NUL behind it, or NULL with fault filled. */
 static char *slurp(const char *path, size_t *size, struct fault *fault)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = read_file_open(path);
 	char *text = NULL;
 	struct stat st;
 	ssize_t got;
@@ -112,8 +114,10 @@ static char *slurp(const char *path, size_t *size, struct fault *fault)
 	}
 	if (fstat(fd, &st)) {
 		fault_errno(fault, path);
-	} else if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_SIZE_MAX) {
-		fault_set(fault, path, FAULT_NOWHERE, "not a manifest");
+	} else if (!S_ISREG(st.st_mode)) {
+		fault_set(fault, path, FAULT_NOWHERE, "not a manifest: not a regular file");
+	} else if (st.st_size > MANIFEST_SIZE_MAX) {
+		fault_set(fault, path, FAULT_NOWHERE, "not a manifest: too large");
 	} else if (!(text = malloc((size_t)st.st_size + 1))) {
 		fault_memory(fault);
 	} else {
@@ -142,13 +146,15 @@ int read_manifest_load(struct read_manifest *manifest, const char *path, struct 
 	size_t size = 0;
 	char *text = slurp(path, &size, fault), *line = text, *newline;
 	const char *format;
+	unsigned lines = 0;
 	int result = 0;
 
 	memset(manifest, 0, sizeof *manifest);
 	if (!text)
 		return -1;
 	while (!result && (newline = memchr(line, '\n', size - (size_t)(line - text)))) {
-		result = take_line(manifest, line, (size_t)(newline - line), fault);
+		result = lines++ == MANIFEST_LINES_MAX ? fault_set(fault, path, FAULT_NOWHERE, "not a manifest: too many lines")
+						       : take_line(manifest, line, (size_t)(newline - line), fault);
 		line = newline + 1;
 	}
 	free(text);
@@ -210,4 +216,21 @@ double read_manifest_real(const struct read_manifest *manifest, const char *key,
 		return otherwise;
 	real = strtod(text, &end);
 	return *end || real != real ? otherwise : real;
+}
+
+char *read_manifest_words(const struct read_manifest *manifest, const char *key)
+{
+	const struct read_manifest_line *line = read_manifest_find(manifest, key);
+	char *text = line ? malloc(line->size + 1) : NULL;
+	size_t size;
+
+	if (!text)
+		return NULL;
+	memcpy(text, line->value, line->size + 1);
+	for (size = line->size; size && !text[size - 1]; size--)
+		;
+	for (size_t i = 0; i < size; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return text;
 }

@@ -36,4 +36,8 @@ const char *read_manifest_text(const struct read_manifest *manifest, const char 
 uint64_t read_manifest_number(const struct read_manifest *manifest, const char *key, uint64_t otherwise);
 double read_manifest_real(const struct read_manifest *manifest, const char *key, double otherwise);
 
+/* The value behind key with blanks for the NULs between its parts and without those at its end, as a string to be freed. NULL when the key
+ * is missing or memory is out. */
+char *read_manifest_words(const struct read_manifest *manifest, const char *key);
+
 #endif
