@@ -7,6 +7,7 @@
 #include "account.h"
 
 #include "fault.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 static const char *const kinds[RH_LOSSES] = RH_LOSS_NAMES;
 
-static const char *kind_name(int kind)
+const char *account_loss_word(int kind)
 {
 	return kinds[kind] ? kinds[kind] : "unknown";
 }
@@ -31,9 +32,7 @@ void account_say(account_line *line, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof text, format, list);
 	va_end(list);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	text_line(text);
 	line(text);
 }
 
@@ -47,7 +46,7 @@ static uint64_t unowned_losses(const struct read_profile *profile, int kind)
 	return lost;
 }
 
-static uint64_t losses(const struct read_profile *profile, int kind)
+uint64_t account_lost(const struct read_profile *profile, int kind)
 {
 	uint64_t lost = unowned_losses(profile, kind);
 
@@ -63,7 +62,7 @@ static const char *cause_of_emptiness(const struct replay_process *process)
 	const char *frontend = read_manifest_text(manifest, "frontend");
 
 	for (int kind = 0; kind < RH_LOSSES; kind++)
-		if (losses(&process->profile, kind))
+		if (account_lost(&process->profile, kind))
 			return "nothing could be recorded";
 	if (read_manifest_real(manifest, "sample_rate", 1) == 0)
 		return "nothing was recorded: the sample rate is 0";
@@ -86,8 +85,8 @@ void account_warn(account_line *line, const struct replay_process *process)
 		account_say(line, "%s: the log was cut short in %" PRIu64 " place%s: read to the last whole event", name,
 			    profile->chunks.cut, profile->chunks.cut == 1 ? "" : "s");
 	for (int kind = 0; kind < RH_LOSSES; kind++)
-		if (losses(profile, kind))
-			account_say(line, "%s: events lost (%s): %" PRIu64, name, kind_name(kind), losses(profile, kind));
+		if (account_lost(profile, kind))
+			account_say(line, "%s: events lost (%s): %" PRIu64, name, account_loss_word(kind), account_lost(profile, kind));
 	if (!profile->rate_known && profile->events)
 		account_say(line, "%s: the log does not tell how fast its clock runs: all times are 0", name);
 	/* A forked child that only execs or exits is no news. */
@@ -104,12 +103,12 @@ static void tell_losses(account_line *line, const struct read_profile *profile)
 			const struct read_thread *thread = profile->threads[i];
 
 			if (thread->lost[kind])
-				account_say(line, "lost (%s): %" PRIu64 " of thread %" PRIu64 "%s%s in %s", kind_name(kind),
+				account_say(line, "lost (%s): %" PRIu64 " of thread %" PRIu64 "%s%s in %s", account_loss_word(kind),
 					    thread->lost[kind], thread->tid, thread->name ? " " : "", thread->name ? thread->name : "",
 					    profile->directory);
 		}
 		if (unowned)
-			account_say(line, "lost (%s): %" PRIu64 " of no known thread in %s", kind_name(kind), unowned, profile->directory);
+			account_say(line, "lost (%s): %" PRIu64 " of no known thread in %s", account_loss_word(kind), unowned, profile->directory);
 	}
 }
 

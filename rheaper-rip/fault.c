@@ -6,6 +6,8 @@
 
 #include "fault.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,9 +29,7 @@ int fault_set(struct fault *fault, const char *file, uint64_t offset, const char
 	va_start(list, format);
 	vsnprintf(fault->text + used, sizeof fault->text - used, format, list);
 	va_end(list);
-	for (char *c = fault->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	text_line(fault->text);
 	return -1;
 }
 

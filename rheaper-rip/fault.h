@@ -15,8 +15,8 @@ struct fault {
 
 #define FAULT_NOWHERE UINT64_MAX /* no offset to tell */
 
-/* Fills fault, unless it is filled already: the first cause is the one to tell. Control characters of a file name become '?'. Returns -1.
- */
+/* Fills fault, unless it is filled already: the first cause is the one to tell. What a terminal must not be shown becomes '?'
+ * (text.h). Returns -1. */
 int fault_set(struct fault *fault, const char *file, uint64_t offset, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* The same with strerror(errno) as the reason. */

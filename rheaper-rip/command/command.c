@@ -8,6 +8,7 @@
 
 #include "command/commands.h"
 #include "output.h"
+#include "text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -77,9 +78,7 @@ int command_misused(const struct command *command, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof text, format, list);
 	va_end(list);
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 127)
-			*p = '?';
+	text_line(text);
 	fprintf(stderr, "rheaper-rip%s%s: %s (try 'rheaper-rip%s%s --help')\n", blank, verb, text, blank, verb);
 	return COMMAND_USAGE;
 }

@@ -8,4 +8,4 @@
 
 #include <stddef.h>
 
-const struct command *const commands[] = {NULL};
+const struct command *const commands[] = {&command_info, NULL};

@@ -56,7 +56,8 @@ struct read_profile {
 	struct read_chunks chunks;
 	struct read_clock clock;
 
-	uint64_t events; /* records other than control records; a realloc is one */
+	uint64_t events;   /* records other than control records; a realloc is one */
+	uint64_t kinds[8]; /* all records, by enum rh_record */
 	uint64_t gaps;	 /* events that are missing between chunks and that no one counted as lost */
 	int64_t end;	 /* time of the end of tracking or of the process if the log tells, else of the last record */
 	bool rate_known; /* false: a tsc clock without a second pair; all times are 0 */

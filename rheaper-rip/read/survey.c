@@ -168,6 +168,7 @@ static int survey_chunk(struct survey *survey, struct read_chunk *chunk, const u
 	survey->events = 0;
 	read_cursor_start(cursor, records, chunk->length, chunk->head.ticks);
 	while ((more = read_record_next(cursor, &record)) > 0) {
+		survey->profile->kinds[record.kind]++;
 		if (record.kind != RH_RECORD_CONTROL) {
 			survey->events++;
 			touch(survey, record.ticks);

@@ -6,6 +6,8 @@
 
 #include "store/store.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -89,9 +91,22 @@ sqlite3_stmt *store_prepare(struct store *store, const char *sql)
 	return statement;
 }
 
+static int bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+	size_t size;
+	char *fit;
+
+	if (!text)
+		return sqlite3_bind_null(statement, at);
+	size = strlen(text);
+	if (text_is_fit(text, size))
+		return sqlite3_bind_text64(statement, at, text, size, SQLITE_STATIC, SQLITE_UTF8);
+	fit = text_fit(text, size);
+	return fit ? sqlite3_bind_text64(statement, at, fit, strlen(fit), free, SQLITE_UTF8) : SQLITE_NOMEM;
+}
+
 static int bind(sqlite3_stmt *statement, int at, char how, va_list *list)
 {
-	const char *text;
 	double real;
 
 	switch (how) {
@@ -105,8 +120,7 @@ static int bind(sqlite3_stmt *statement, int at, char how, va_list *list)
 			return sqlite3_bind_int64(statement, at, (int64_t)real);
 		return sqlite3_bind_double(statement, at, real);
 	case 't':
-		text = va_arg(*list, const char *);
-		return text ? sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC) : sqlite3_bind_null(statement, at);
+		return bind_text(statement, at, va_arg(*list, const char *));
 	case 'x':
 		(void)va_arg(*list, double);
 		return sqlite3_bind_null(statement, at);
@@ -129,6 +143,8 @@ int store_put(struct store *store, sqlite3_stmt *statement, const char *format, 
 	for (; *format && result == SQLITE_OK; format++)
 		result = bind(statement, at++, *format, &list);
 	va_end(list);
+	if (result == SQLITE_NOMEM)
+		fault_memory(store->fault);
 	if (result == SQLITE_OK)
 		result = sqlite3_step(statement) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
 	if (result != SQLITE_OK)

@@ -32,7 +32,7 @@ int store_run(struct store *store, const char *sql);
 sqlite3_stmt *store_prepare(struct store *store, const char *sql);
 
 /* Binds values by format and runs the statement: i int64_t, r double, q double that is stored as an integer if it is one, t const char *
- * (NULL is NULL; kept until the call returns); NULL in place of a value: n takes no argument, z passes over an int64_t, x over a double. 0
+ * (NULL is NULL; kept until the call returns; made fit to be shown: text.h); NULL in place of a value: n takes no argument, z passes over an int64_t, x over a double. 0
  * or -1. */
 int store_put(struct store *store, sqlite3_stmt *statement, const char *format, ...);
 

@@ -103,24 +103,6 @@ static int put_calls(struct store *store)
 	return result;
 }
 
-/* The command line with blanks for the NULs between arguments. NULL when unknown or memory is out. */
-static char *command_line(const struct read_manifest *manifest)
-{
-	const struct read_manifest_line *line = read_manifest_find(manifest, "cmdline");
-	char *text = line ? malloc(line->size + 1) : NULL;
-	size_t size;
-
-	if (!text)
-		return NULL;
-	memcpy(text, line->value, line->size + 1);
-	for (size = line->size; size && !text[size - 1]; size--)
-		;
-	for (size_t i = 0; i < size; i++)
-		if (!text[i])
-			text[i] = ' ';
-	return text;
-}
-
 static int put_processes(struct store *store, const struct replay_world *world, const struct replay_pairs *pairs)
 {
 	sqlite3_stmt *statement = store_prepare(store, "INSERT INTO processes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -130,7 +112,7 @@ static int put_processes(struct store *store, const struct replay_world *world, 
 		const struct replay_process *process = &world->processes[i];
 		const struct read_profile *profile = &process->profile;
 		const struct read_manifest *manifest = &profile->manifest;
-		char *cmdline = command_line(manifest);
+		char *cmdline = read_manifest_words(manifest, "cmdline");
 
 		result = store_put(
 		    store, statement, process->parent ? "iiittttrrtttriiii" : "iiittttrrtttriizi", (int64_t)i + 1,
