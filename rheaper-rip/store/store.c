@@ -66,7 +66,9 @@ int store_open(struct store *store, const char *path, const char *name, struct f
 	if (result != SQLITE_OK)
 		return store_failed(store);
 	if (store_run(store, "PRAGMA page_size = 32768") || store_run(store, "PRAGMA locking_mode = exclusive") ||
-	    store_run(store, "PRAGMA journal_mode = off") || store_run(store, "PRAGMA synchronous = off") || store_run(store, schema))
+	    store_run(store, "PRAGMA journal_mode = off") || store_run(store, "PRAGMA synchronous = off") ||
+	    store_run(store, "PRAGMA secure_delete = off") || store_run(store, schema) ||
+	    store_run(store, "ATTACH ':memory:' AS " STORE_IMAGE_SCHEMA))
 		return -1;
 	return store_run(store, "BEGIN");
 }

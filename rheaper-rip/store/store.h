@@ -16,6 +16,8 @@ struct store {
 	struct fault *fault;
 };
 
+#define STORE_IMAGE_SCHEMA "image" /* the database in which batches of rows come (store/image.h) */
+
 /* Opens the empty file at path, makes all tables and views, and begins the transaction. 0, or -1 with fault filled; to be closed in both
  * cases. */
 int store_open(struct store *store, const char *path, const char *name, struct fault *fault);
